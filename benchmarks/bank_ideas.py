@@ -147,9 +147,6 @@ def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group,
 
     if isinstance(value, tuple):
         several = tuple(scaled(one) for one in value)
-        if name in ("prior", "first", "shrink_prior"):  # shares: the first one more or less, the others what is left
-            first = min(value[0] * factor, 0.5 * (1.0 + value[0]))
-            several = (first, *(one * (1.0 - first) / (1.0 - value[0]) for one in value[1:]))
         return dataclasses.replace(group, **{name: several}), several
     new = round(scaled(value)) if isinstance(value, int) else scaled(value)
     return dataclasses.replace(group, **{name: new}), new

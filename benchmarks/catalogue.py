@@ -66,6 +66,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)
     ),
     "gpu": Benchmark("benchmarks.speed", "--device cuda --out {out}", 5, (GPU,)),
+    "installed": Benchmark("benchmarks.installed", "--out {out}", 3),
     "interrupts": Benchmark("benchmarks.interrupts", "--out {out}", 30),
     "kills": Benchmark("benchmarks.kills", "--out {out}", 11),
     "layers-gpu": Benchmark("benchmarks.layers", "--out {out}", 5, (GPU,)),

@@ -29,15 +29,20 @@ ROOT = Path(__file__).parent.parent
 SENSOR = ROOT / "examples" / "sensor.csv"
 
 
+def wheel(folder: Path) -> list[Path]:
+    """The wheel of this checkout, built into a folder."""
+    build = ROOT / "build" / f"wheel-cp{sys.version_info.major}{sys.version_info.minor}"  # not the editable one's
+    make = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*make, f"-Cbuild-dir={build}", "-w", str(folder), str(ROOT)], check=True)
+    return list(folder.glob("*.whl"))
+
+
 def installed(folder: Path) -> str:
     """The interpreter of an environment with the wheel, and with the dependencies of this one."""
-    build = ROOT / "build" / f"wheel-cp{sys.version_info.major}{sys.version_info.minor}"  # not the editable one's
-    pip = [sys.executable, "-m", "pip"]
-    wheel = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", f"-Cbuild-dir={build}", "-w", str(folder)]
-    subprocess.run([*wheel, str(ROOT)], check=True)
     venv.create(folder / "env")
     (packages,) = (folder / "env").glob("lib/python3*/site-packages")
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--target", packages, *folder.glob("*.whl")], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--target", packages, *wheel(folder)], check=True)
     (packages / "rest.pth").write_text(
         "\n".join(site.getsitepackages() + [path for path in sys.path if "site-p" in path])
     )

@@ -1,4 +1,4 @@
-"""Put the measured tables of docs/prophecy.md together: python docs/prophecy_tables.py [--check].
+"""Put the measured tables of docs/record.md together: python docs/prophecy_tables.py [--check].
 
 Reads, in benchmarks/results: bank_ideas.json (benchmarks/bank_ideas.py), bank_speed.json and bank_file.json
 (benchmarks/bank_speed.py).
@@ -113,4 +113,4 @@ def cost() -> str:
 
 if __name__ == "__main__":
     tables = {"ideas": ideas, "cost": cost}
-    sys.exit(write(ROOT / "docs" / "prophecy.md", "prophecy_tables.py", tables, sys.argv[1:]))
+    sys.exit(write(ROOT / "docs" / "record.md", "prophecy_tables.py", tables, sys.argv[1:]))

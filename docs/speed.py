@@ -1,6 +1,6 @@
 """Put the table of docs/speed.md together from result files, and draw its figures: python docs/speed.py [--check].
 
-Reads, in benchmarks/results: cpu.json (python -m benchmarks cpu) and gpu.json (python -m benchmarks gpu).
+Reads, in benchmarks/results: cpu.json, gpu.json, layers-gpu.json and installed.json (python -m benchmarks NAME).
 """
 
 from __future__ import annotations
@@ -221,6 +221,16 @@ def precisions() -> str:
     return blocks.lines(["precision", "largest relative error of y, ū and C̄", "milliseconds"], rows)
 
 
+def installed() -> str:
+    """Megabytes of the base package and of all it needs, the largest parts named."""
+    found = {name: row for name, row in blocks.results("installed.json").items() if isinstance(row, dict)}
+    rows = []
+    for name in ("0.2.0, dependencies alone", "now"):
+        parts = [f"{package.split()[0]} {size:.0f}" for package, size in found[name]["packages"].items() if size >= 1]
+        rows.append([name, f"{found[name]['megabytes']:.0f} MB", ", ".join(parts)])
+    return blocks.lines(["", "installed", "of which, MB"], rows)
+
+
 def table() -> str:
     return markdown([blocks.results("cpu.json"), blocks.results("gpu.json")])
 
@@ -229,7 +239,7 @@ def main(arguments: list[str]) -> str | int:
     said = blocks.write(
         blocks.ROOT / "docs" / "speed.md",
         "speed.py",
-        {"speed table": table, "layers": layers, "precisions": precisions},
+        {"speed table": table, "layers": layers, "precisions": precisions, "installed": installed},
         arguments,
     )
     if "--check" not in arguments:

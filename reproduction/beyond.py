@@ -12,7 +12,7 @@ from prophecy.evaluation import coverage, mean_squared_error
 from prophecy.streams import Prophecy
 from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import chunks, number, row
+from reproduction.rows import best_of, by_method, chunks, number, row
 
 WHITE = {f"White γ = {cutoff:g}": cutoff for cutoff in (0.3, 1.0, 2.0)}
 FILTERED = {f"Filtered α = {constant:g}": constant for constant in (0.05, 0.1, 0.3)}
@@ -91,8 +91,7 @@ class Beyond(Experiment):
             label = _label(signal, noise)
             chosen[label] = {}
             for method in METHODS:
-                options = [key for key in values if key == method or key.startswith(f"{method}: ")]
-                best = min(options, key=lambda key: float(np.mean(values[key])))
+                best = best_of(values, method)
                 chosen[label][method] = best.split(": ")[-1].replace("|", ", N = ")
                 rows.append(row(signal, noise, method, None, "mse", values[best]))
             rows.append(row(signal, noise, FLOOR, None, "mse", floor(signal, noise)))
@@ -234,16 +233,11 @@ def _errors(u: paper.Array, y: paper.Array) -> list[float]:
 
 
 def _values(rows: list[dict[str, Any]], signal: str, noise: float) -> dict[str, float]:
-    return {
-        line["method"]: line["mean"]
-        for line in rows
-        if (line["dataset"], line["parameter"], line["metric"]) == (signal, noise, "mse")
-    }
+    return by_method(rows, signal, noise, "mse")
 
 
 def _metric(rows: list[dict[str, Any]], signal: str, noise: float, metric: str) -> float:
-    found = [r["mean"] for r in rows if (r["dataset"], r["parameter"], r["metric"]) == (signal, noise, metric)]
-    return float(found[0])
+    return by_method(rows, signal, noise, metric)[OURS]
 
 
 def _errors_table(result: Result, smooth: bool) -> Table:

@@ -15,7 +15,7 @@ from prophecy.streams import Prophecy
 from prophecy.streams.readouts import least_squares
 from reproduction import style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.rows import best_of, by_method, number, row
 
 Array = NDArray[np.float64]
 
@@ -71,8 +71,7 @@ class Derivatives(Experiment):
             signal, noise = name.split(" + ")
             chosen[name] = {}
             for method in METHODS:
-                options = [key for key in values if key == method or key.startswith(f"{method}: ")]
-                best = min(options, key=lambda key: float(np.mean(values[key])))
+                best = best_of(values, method)
                 chosen[name][method] = best.split(": ")[-1]
                 relative = np.sqrt(np.array(values[best]) / np.array(values["truth"]))
                 rows.append(row(signal, float(noise), method, None, "relative rms", relative))
@@ -191,11 +190,7 @@ def _errors(estimate: Array, slope: Array) -> list[float]:
 
 
 def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, float, dict[str, float]]]:
-    return [
-        (s, n, {r["method"]: r["mean"] for r in rows if (r["dataset"], r["parameter"]) == (s, n)})
-        for s in SIGNALS
-        for n in NOISE
-    ]
+    return [(s, n, by_method(rows, s, n)) for s in SIGNALS for n in NOISE]
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:

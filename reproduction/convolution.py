@@ -17,7 +17,6 @@ from reproduction.rows import number, row
 from reproduction.trained_runs import GPU, SHORT, cell, datasets, stats
 
 ORDER = 33
-DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 TAPS = (1, 2, 3, 4)
 """Values the constructed convolution extrapolates from; 1 repeats the last, 2 draws a line."""
 PAIRS = {
@@ -62,7 +61,7 @@ class Convolution(OpenQuestion):
         return {"order": ORDER, "plan": asdict(_plan(ask))}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return [*paper.function_units(DATASETS, self.size(ask), 20), Unit("short run", {})]
+        return [*paper.function_units(paper.CELLS, self.size(ask), 20), Unit("short run", {})]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         if unit.name != "short run":
@@ -77,11 +76,10 @@ class Convolution(OpenQuestion):
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                found = paper.joined({k: v for k, v in parts.items() if k != "short run"}, dataset, parameter)
-                for name, values in found.items():
-                    rows.append(row(dataset, parameter, name, ORDER, "mse", values))
+        for dataset, parameter in paper.CELLS:
+            found = paper.joined({k: v for k, v in parts.items() if k != "short run"}, dataset, parameter)
+            for name, values in found.items():
+                rows.append(row(dataset, parameter, name, ORDER, "mse", values))
         stored = trained_runs.committed("readouts-radians")
         runs = {SHORT: parts["short run"], **({GPU: stored} if stored is not None else {})}
         kept = ("plan", "variants", "history", "device", "versions", "seconds", "seeds", "taps", "note")

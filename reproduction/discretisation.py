@@ -14,7 +14,6 @@ from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import mean_and_deviation, number, row
 
-DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 RULES = {
     "trapezoid": "once (the paper)",
     "both": "once, both states",
@@ -38,7 +37,7 @@ class Discretisation(Experiment):
     )
 
     def units(self, ask: Ask) -> list[Unit]:
-        return paper.function_units(DATASETS, self.size(ask), 25)
+        return paper.function_units(paper.CELLS, self.size(ask), 25)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
@@ -51,14 +50,13 @@ class Discretisation(Experiment):
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                values = paper.joined(parts, dataset, parameter)
-                for method in paper.BASES:
-                    for order in paper.ORDERS:
-                        for rule in RULES:
-                            sample = values[f"{rule}|{paper.label(method, order)}"]
-                            rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
+        for dataset, parameter in paper.CELLS:
+            values = paper.joined(parts, dataset, parameter)
+            for method in paper.BASES:
+                for order in paper.ORDERS:
+                    for rule in RULES:
+                        sample = values[f"{rule}|{paper.label(method, order)}"]
+                        rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
         return Outcome(rows)
 
     caption = (
@@ -98,17 +96,16 @@ class Discretisation(Experiment):
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
         found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r for r in result["rows"]}
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                for method in ("LegT", "FouT"):
-                    for order in paper.ORDERS:
-                        cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
-                        best = min(cell["mean"] for cell in cells)
-                        marks = ["best" if cell["mean"] == best else "" for cell in cells]
-                        texts = [
-                            Cell(mean_and_deviation(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)
-                        ]
-                        lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
+        for dataset, parameter in paper.CELLS:
+            for method in ("LegT", "FouT"):
+                for order in paper.ORDERS:
+                    cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
+                    best = min(cell["mean"] for cell in cells)
+                    marks = ["best" if cell["mean"] == best else "" for cell in cells]
+                    texts = [
+                        Cell(mean_and_deviation(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)
+                    ]
+                    lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
         return [Table("MSE; the best of each line is marked.", ["signal", "method", *RULES.values()], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
@@ -154,7 +151,6 @@ def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]
         / found[dataset, parameter, f"{method}, trapezoid", order]
         for rule in OTHERS
         for method in paper.BASES
-        for dataset, parameters in DATASETS.items()
-        for parameter in parameters
+        for dataset, parameter in paper.CELLS
         for order in paper.ORDERS
     }

@@ -40,7 +40,7 @@ class FigContext(Experiment):
         return {"orders": list(ORDERS), "γ": list(CUTOFFS)}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return paper.function_units({paper.WHITE: CUTOFFS}, self.size(ask), 50)
+        return paper.function_units([(paper.WHITE, cutoff) for cutoff in CUTOFFS], self.size(ask), 50)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)

@@ -12,7 +12,7 @@ from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Unit, Verdict
 from reproduction.rows import number, row
 
-PANELS = {paper.FILTERED: (0.05, 0.1, 0.3), paper.WHITE: (0.3, 1.0, 2.0)}
+PANELS = tuple(sorted(paper.CELLS, key=lambda cell: cell[0] != paper.FILTERED))
 ORDER, SHIFT, SHOWN = 65, 0.1, 10  # N; by how much the truth is drawn higher, as in the paper; every tenth sample
 
 
@@ -36,11 +36,10 @@ class FigSignals(Experiment):
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows, curves = [], {}
-        for dataset, parameters in PANELS.items():
-            for parameter in parameters:
-                part = parts[f"{dataset} {parameter}, 0+1"]
-                curves[f"{dataset} {parameter}"] = {k: part[k] for k in ("truth", *paper.BASES)}
-                rows += [row(dataset, parameter, m, ORDER, "mae", part["mae"][m]) for m in paper.BASES]
+        for dataset, parameter in PANELS:
+            part = parts[f"{dataset} {parameter}, 0+1"]
+            curves[f"{dataset} {parameter}"] = {k: part[k] for k in ("truth", *paper.BASES)}
+            rows += [row(dataset, parameter, m, ORDER, "mae", part["mae"][m]) for m in paper.BASES]
         return Outcome(rows, {"curves": curves})
 
     def pictures(self, result: Result) -> list[Picture]:
@@ -71,7 +70,7 @@ class FigSignals(Experiment):
     def verdicts(self, result: Result) -> list[Verdict]:
         means = {
             d: np.mean([r["mean"] for r in result["rows"] if r["dataset"] == d and r["method"] == "LegT"])
-            for d in PANELS
+            for d in (paper.FILTERED, paper.WHITE)
         }
         ratio = float(means[paper.FILTERED] / means[paper.WHITE])
         return [
@@ -96,8 +95,7 @@ def _examples(curves: dict[str, Any]) -> Any:
 
 def _panels(curves: dict[str, Any]) -> Any:
     figure, axes = style.figure(2, 3, height=2.9)
-    panels = [(dataset, parameter) for dataset, parameters in PANELS.items() for parameter in parameters]
-    for axis, (dataset, parameter) in zip(axes, panels, strict=True):
+    for axis, (dataset, parameter) in zip(axes, PANELS, strict=True):
         lines = curves[f"{dataset} {parameter}"]
         times = np.linspace(0, 10, len(lines["truth"]))
         axis.plot(
@@ -116,8 +114,7 @@ def _panels(curves: dict[str, Any]) -> Any:
 
 def _errors(curves: dict[str, Any]) -> Any:
     figure, axes = style.figure(2, 3, height=2.7, sharey="row")
-    panels = [(dataset, parameter) for dataset, parameters in PANELS.items() for parameter in parameters]
-    for axis, (dataset, parameter) in zip(axes, panels, strict=True):
+    for axis, (dataset, parameter) in zip(axes, PANELS, strict=True):
         lines = curves[f"{dataset} {parameter}"]
         truth = np.array(lines["truth"])
         times = np.linspace(0, 10, len(truth))

@@ -110,13 +110,12 @@ class ForecastPage(Experiment):
 
     def pictures(self, result: Result) -> list[Picture]:
         from reproduction import forecast_pictures as draw
-        from reproduction import forecast_pictures_long as long
 
         details = result["details"]
         return [
             Picture("forecast-gallery", draw.GALLERY, lambda: draw.gallery(details["curves"], details["methods"])),
-            Picture("forecast-alone", long.ALONE, lambda: long.alone(details["alone"])),
-            Picture("forecast-climate", long.CLIMATE, lambda: long.climate(details["climate"])),
+            Picture("forecast-alone", draw.ALONE, lambda: draw.alone(details["alone"])),
+            Picture("forecast-climate", draw.CLIMATE, lambda: draw.climate(details["climate"])),
             Picture("forecast-systems", draw.DOTS, lambda: draw.dots(result["rows"])),
             Picture("forecast-coverage", draw.COVERAGE, lambda: draw.coverage(details["coverage"])),
             Picture("forecast-radius", draw.RADIUS, lambda: draw.radius(result["rows"])),

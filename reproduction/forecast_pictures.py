@@ -16,6 +16,15 @@ GALLERY = (
     "page): what happened. Purple: the forecast with its interval of level 0.9. Last two panels: with observation "
     "noise of 1 % and 5 %."
 )
+ALONE = (
+    "The first variable of each system forecast from its own past alone: three Lyapunov times of context, ten ahead. "
+    "Black (white on a dark page): what happened. Purple: the forecast with its interval of level 0.9; the valid time "
+    "is in the corner."
+)
+CLIMATE = (
+    "Spectra of 10 000 free steps (purple, dashed) and of 10 000 true ones from another start, first variable; the "
+    "Hellinger distance over all variables is in the corner."
+)
 DOTS = "Valid prediction time of each system; bars reach from the best baseline to the forecast."
 COVERAGE = "Share of values, with the noise of the context, inside the intervals of level 0.9; mean over systems."
 RADIUS = (
@@ -44,30 +53,32 @@ SHORT = {"copy": "copy", "repetition": "repetition", "linear autoregression": "l
 def gallery(curves: Mapping[str, Any], methods: Mapping[str, str]) -> Any:
     figure, axes = style.figure(4, 2, height=2.1)
     for axis, (system, case) in zip(axes, SHOWN, strict=True):
-        curve = curves[f"{system}|{case}"]
-        past, truth = np.array(curve["past"]), np.array(curve["truth"])
-        before, ahead = np.linspace(-3, 0, len(past), endpoint=False), np.linspace(0, 10, len(truth), endpoint=False)
-        colour = style.COLOURS["prophecy"]
-        axis.fill_between(ahead, curve["lower"], curve["upper"], color=colour, alpha=0.18, linewidth=0)
-        axis.plot(before, past, color=style.COLOURS["truth"], linewidth=1.1)
-        axis.plot(ahead, truth, color=style.COLOURS["truth"], linewidth=1.1, label="what happened")
-        axis.plot(ahead, curve["mean"], color=colour, linewidth=1.4, linestyle=(0, (4, 2)), label="forecast")
-        axis.axvline(0, color=style.MUTED, linewidth=0.8)
+        _continued(axis, curves[f"{system}|{case}"])
         noise = case.partition("noise ")[2]
         axis.set_title(system + (f", noise {noise}" if noise else ""), fontsize=11)
-        axis.text(
-            0.99,
-            1.03,
-            methods[f"{system}|{case}"].partition(", ")[0],
-            transform=axis.transAxes,
-            ha="right",
-            fontsize=7.5,
-            color=style.MUTED,
-        )
-        axis.set_xlim(-3, 10)
+        method = methods[f"{system}|{case}"].partition(", ")[0]
+        axis.text(0.99, 1.03, method, transform=axis.transAxes, ha="right", fontsize=7.5, color=style.MUTED)
         axis.margins(y=0.08)
+    return _finished(figure, axes, "Lyapunov times")
+
+
+def _continued(axis: Any, curve: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Three Lyapunov times of context, ten ahead with their interval; what was and what came."""
+    past, truth = np.array(curve["past"]), np.array(curve["truth"])
+    before, ahead = np.linspace(-3, 0, len(past), endpoint=False), np.linspace(0, 10, len(truth), endpoint=False)
+    colour = style.COLOURS["prophecy"]
+    axis.fill_between(ahead, curve["lower"], curve["upper"], color=colour, alpha=0.18, linewidth=0)
+    axis.plot(before, past, color=style.COLOURS["truth"], linewidth=1.1)
+    axis.plot(ahead, truth, color=style.COLOURS["truth"], linewidth=1.1, label="what happened")
+    axis.plot(ahead, curve["mean"], color=colour, linewidth=1.4, linestyle=(0, (4, 2)), label="forecast")
+    axis.axvline(0, color=style.MUTED, linewidth=0.8)
+    axis.set_xlim(-3, 10)
+    return past, truth
+
+
+def _finished(figure: Any, axes: Any, below: str) -> Any:
     for axis in axes[-2:]:
-        axis.set_xlabel("Lyapunov times")
+        axis.set_xlabel(below)
     figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
     return figure
 
@@ -135,3 +146,36 @@ def costs(sweeps: Mapping[str, list[Mapping[str, float]]]) -> Any:
     axes[0].set_ylabel("CPU seconds")
     axes[1].legend(loc="lower right", fontsize=9)
     return figure
+
+
+def _grid(count: int, height: float) -> Any:
+    """Two panels beside each other, as many rows as it takes; one left over is not shown."""
+    figure, axes = style.figure(-(-count // 2), 2, height=height)
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes
+
+
+def alone(found: Mapping[str, Any]) -> Any:
+    figure, axes = _grid(len(found), 1.9)
+    for axis, (system, one) in zip(axes, found.items(), strict=False):
+        both = np.concatenate(_continued(axis, one["curve"]))
+        low, high = both.min(), both.max()
+        axis.set_ylim(1.25 * low - 0.25 * high, 1.25 * high - 0.25 * low)
+        axis.set_title(system, fontsize=10, loc="left")
+        axis.set_title(f"{one['vpt'][0]:.1f}", fontsize=9, loc="right", color=style.MUTED)
+    return _finished(figure, axes, "Lyapunov times")
+
+
+def climate(found: Mapping[str, Any]) -> Any:
+    figure, axes = _grid(len(found), 1.9)
+    for axis, (system, one) in zip(axes, found.items(), strict=False):
+        if one["truth"] is not None:
+            axis.loglog(one["periods"], one["truth"], color=style.COLOURS["truth"], linewidth=1.6, label="true run")
+            dashed = {"linestyle": (0, (4, 2)), "linewidth": 1.6, "label": "free run"}
+            axis.loglog(one["periods"], one["free"], color=style.COLOURS["prophecy"], **dashed)
+            top = max(one["truth"])
+            axis.set_ylim(max(min(one["truth"]) / 3, 1e-9 * top), 4 * top)
+        axis.set_title(system, fontsize=10, loc="left")
+        axis.set_title(f"{one['spectrum']:.3f}", fontsize=9, loc="right", color=style.MUTED)
+    return _finished(figure, axes, "cycles per Lyapunov time")

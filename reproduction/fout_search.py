@@ -18,7 +18,7 @@ from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result,
 from reproduction.order_sweep import ORDERS, RISE
 from reproduction.rows import ratio, row
 
-SIGNALS = {paper.WHITE: (1.0, 5.0), paper.FILTERED: (0.05, 0.3)}
+SIGNALS = ((paper.WHITE, 1.0), (paper.WHITE, 5.0), (paper.FILTERED, 0.05), (paper.FILTERED, 0.3))
 READINGS = ("FouT as printed", "FouT")
 
 
@@ -80,8 +80,7 @@ class FoutSearch(Experiment):
         reading = VARIANTS[unit.arguments["variant"]]
         inputs = {
             f"{dataset} {parameter}": paper.signal(dataset, parameter, unit.arguments["count"], ask.seed)
-            for dataset, parameters in SIGNALS.items()
-            for parameter in parameters
+            for dataset, parameter in SIGNALS
         }
         value: dict[str, list[float | None]] = {}
         for method in READINGS:
@@ -95,13 +94,12 @@ class FoutSearch(Experiment):
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []
         for variant, part in parts.items():
-            for dataset, parameters in SIGNALS.items():
-                for parameter in parameters:
-                    for method in READINGS:
-                        rise, peak, fall = bump(part[f"{method}|{dataset} {parameter}"])
-                        name = f"{method}, {variant}"
-                        rows.append(row(dataset, parameter, name, peak, "highest before the minimum / N = 1", rise))
-                        rows.append(row(dataset, parameter, name, None, "minimum / N = 1", fall))
+            for dataset, parameter in SIGNALS:
+                for method in READINGS:
+                    rise, peak, fall = bump(part[f"{method}|{dataset} {parameter}"])
+                    name = f"{method}, {variant}"
+                    rows.append(row(dataset, parameter, name, peak, "highest before the minimum / N = 1", rise))
+                    rows.append(row(dataset, parameter, name, None, "minimum / N = 1", fall))
         return Outcome(rows, {"curves": dict(parts)})
 
     caption = (
@@ -186,7 +184,7 @@ class FoutSearch(Experiment):
 
 
 def _names() -> list[str]:
-    return [f"{dataset} {parameter}" for dataset, parameters in SIGNALS.items() for parameter in parameters]
+    return [f"{dataset} {parameter}" for dataset, parameter in SIGNALS]
 
 
 def _counts(rise: float, fall: float) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
+from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.rows import by_method, number, row
 
-RANDOM = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 EQUATIONS: dict[str, Callable[[], paper.Array]] = {
     "Bernoulli, RK45 defaults": lambda: signals.bernoulli(tolerance=signals.SCIPY_DEFAULTS),
     "Bernoulli, exact": signals.bernoulli,
@@ -21,12 +21,6 @@ EQUATIONS: dict[str, Callable[[], paper.Array]] = {
     "Van der Pol, exact, u(0) = −0.999": lambda: signals.van_der_pol(end=10.0, initial=-0.999),
 }
 SIMPLE: dict[str, Callable[[paper.Array], paper.Array]] = {"copy": baselines.copy, "line": baselines.line}
-FAMILIES: dict[str, Callable[[paper.Array], dict[str, paper.Array]]] = {
-    "autoregression": baselines.autoregression_members,
-    "Savitzky–Golay": baselines.savitzky_golay_members,
-    "local level": baselines.local_level_members,
-    "local trend": baselines.local_trend_members,
-}
 HINDSIGHT = " in hindsight"
 BEST, FLOOR = "best of the paper's models", "floor"
 COLUMNS = (BEST, *SIMPLE, *FAMILIES, FLOOR)
@@ -51,7 +45,7 @@ class Baselines(Experiment):
 
     def units(self, ask: Ask) -> list[Unit]:
         equations = [Unit(name, {"equation": name}) for name in EQUATIONS]
-        return paper.function_units(RANDOM, self.size(ask), 10) + equations
+        return paper.function_units(paper.CELLS, self.size(ask), 10) + equations
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         if "equation" in unit.arguments:
@@ -75,14 +69,13 @@ class Baselines(Experiment):
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows: list[dict[str, Json]] = []
         settings: dict[str, dict[str, str]] = {}
-        for dataset, parameters in RANDOM.items():
-            for parameter in parameters:
-                values = paper.joined(parts, dataset, parameter)
-                rows += _rows(dataset, parameter, values, settings.setdefault(f"{dataset} {parameter}", {}))
-                if dataset == paper.FILTERED:
-                    rows.append(row(dataset, parameter, "oracle", None, "mse", values["oracle"]))
-                    floor = baselines.innovation_floor(parameter)
-                    rows.append(row(dataset, parameter, FLOOR, None, "mse", floor))
+        for dataset, parameter in paper.CELLS:
+            values = paper.joined(parts, dataset, parameter)
+            rows += _rows(dataset, parameter, values, settings.setdefault(f"{dataset} {parameter}", {}))
+            if dataset == paper.FILTERED:
+                rows.append(row(dataset, parameter, "oracle", None, "mse", values["oracle"]))
+                floor = baselines.innovation_floor(parameter)
+                rows.append(row(dataset, parameter, FLOOR, None, "mse", floor))
         for name in EQUATIONS:
             rows += _rows(name, None, parts[name], settings.setdefault(name, {}))
         return Outcome(rows, {"hindsight": settings})
@@ -120,7 +113,7 @@ class Baselines(Experiment):
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
         for dataset, parameter in _signals(result["rows"]):
-            found = _by_method(result["rows"], dataset, parameter)
+            found = by_method(result["rows"], dataset, parameter)
             honest = [found[name] for name in COLUMNS if name in found and name != FLOOR]
             line: list[Cell | str] = [dataset if parameter is None else f"{dataset} {parameter}"]
             line.append(Cell(number(best_printed(dataset, parameter)), "quiet"))
@@ -136,7 +129,7 @@ class Baselines(Experiment):
         return [Table(caption, header, lines), _chosen(result)]
 
     def headline(self, result: Result) -> str:
-        found = [_by_method(result["rows"], *signal) for signal in _signals(result["rows"])]
+        found = [by_method(result["rows"], *signal) for signal in _signals(result["rows"])]
         won = sum(methods["line"] < methods[BEST] for methods in found)
         return (
             f"As a predictor, though, it loses to a straight line through two points on {won} of {len(found)} signals."
@@ -145,22 +138,14 @@ class Baselines(Experiment):
     def verdicts(self, result: Result) -> list[Verdict]:
         gains, lost = {}, []
         for dataset, parameter in _signals(result["rows"]):
-            found = _by_method(result["rows"], dataset, parameter)
+            found = by_method(result["rows"], dataset, parameter)
             name = dataset if parameter is None else f"{dataset} {parameter}"
             gains[name] = found[BEST] / found["line"]
             if gains[name] < 1:
                 lost.append(name)
         low, high = min(gains, key=lambda n: gains[n]), max(gains, key=lambda n: gains[n])
-        oracle = [
-            _by_method(result["rows"], paper.FILTERED, p)["oracle"]
-            / _by_method(result["rows"], paper.FILTERED, p)[FLOOR]
-            for p in RANDOM[paper.FILTERED]
-        ]
-        regressed = [
-            _by_method(result["rows"], paper.FILTERED, p)["autoregression"]
-            / _by_method(result["rows"], paper.FILTERED, p)[FLOOR]
-            for p in RANDOM[paper.FILTERED]
-        ]
+        noise = [by_method(result["rows"], *cell) for cell in paper.CELLS if cell[0] == paper.FILTERED]
+        oracle, regressed = ([found[name] / found[FLOOR] for found in noise] for name in ("oracle", "autoregression"))
         return [
             Verdict(
                 "The construction is a competitive one-step predictor.",
@@ -198,10 +183,6 @@ def _signals(rows: list[dict[str, Any]]) -> list[tuple[str, float | None]]:
     return list(dict.fromkeys((line["dataset"], line["parameter"]) for line in rows))
 
 
-def _by_method(rows: list[dict[str, Any]], dataset: str, parameter: float | None) -> dict[str, float]:
-    return {r["method"]: r["mean"] for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter)}
-
-
 def best_printed(dataset: str, parameter: float | None) -> float | None:
     """The smallest MSE the paper prints for a signal, None where it prints nothing."""
     if parameter is not None:
@@ -215,7 +196,7 @@ def _chosen(result: Result) -> Table:
     for (dataset, parameter), chosen in zip(
         _signals(result["rows"]), result["details"]["hindsight"].values(), strict=True
     ):
-        found = _by_method(result["rows"], dataset, parameter)
+        found = by_method(result["rows"], dataset, parameter)
         name = dataset if parameter is None else f"{dataset} {parameter}"
         lines.append([name, *(f"{chosen[method]}: {number(found[method])}" for method in CHOSEN)])
     return Table("What turned out best, and its MSE.", ["signal", *CHOSEN], lines)
@@ -230,7 +211,7 @@ def _points(
 ) -> None:
     axis.set_yscale("log")
     for name, (colour, marker, size) in styles.items():
-        found = [_by_method(rows, dataset, parameter) for dataset, parameter in shown]
+        found = [by_method(rows, dataset, parameter) for dataset, parameter in shown]
         values = [methods[name] / methods[unit] for methods in found]
         options = {"markersize": size, "markeredgewidth": 2, "label": name}
         axis.plot(range(len(shown)), values, linestyle="none", marker=marker, color=colour, **options)

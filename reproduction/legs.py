@@ -13,7 +13,6 @@ from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import find, mean_and_deviation, number, ratio, row
 
-DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 SHOWN = (paper.WHITE, 1.0)
 GRID = np.unique(np.concatenate([np.geomspace(1, paper.SAMPLES - 2, 400).round().astype(int), np.arange(500, 2300, 2)]))
 HANDLED, PRINTED, EULER = "LegS", "LegS, as printed", "LegS, Euler until N²"
@@ -38,7 +37,7 @@ class LegS(Experiment):
         return {"orders": list(paper.ORDERS)}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return paper.function_units(DATASETS, self.size(ask), 100)
+        return paper.function_units(paper.CELLS, self.size(ask), 100)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
@@ -54,12 +53,11 @@ class LegS(Experiment):
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                values = paper.joined(parts, dataset, parameter)
-                for order in paper.ORDERS:
-                    for name in (HANDLED, "LegT"):
-                        rows.append(row(dataset, parameter, name, order, "mse", values[paper.label(name, order)]))
+        for dataset, parameter in paper.CELLS:
+            values = paper.joined(parts, dataset, parameter)
+            for order in paper.ORDERS:
+                for name in (HANDLED, "LegT"):
+                    rows.append(row(dataset, parameter, name, order, "mse", values[paper.label(name, order)]))
         own = paper.joined(parts, *SHOWN)
         curves = {
             k.removeprefix("curve "): np.mean(v, axis=0).tolist() for k, v in own.items() if k.startswith("curve ")
@@ -93,24 +91,22 @@ class LegS(Experiment):
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                for order in paper.ORDERS:
-                    cells = [
-                        find(result["rows"], dataset=dataset, parameter=parameter, method=m, order=order)
-                        for m in (HANDLED, "LegT")
-                    ]
-                    factor = cells[0]["mean"] / cells[1]["mean"]
-                    texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
-                    lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
+        for dataset, parameter in paper.CELLS:
+            for order in paper.ORDERS:
+                cells = [
+                    find(result["rows"], dataset=dataset, parameter=parameter, method=m, order=order)
+                    for m in (HANDLED, "LegT")
+                ]
+                factor = cells[0]["mean"] / cells[1]["mean"]
+                texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
+                lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
         return [Table("MSE over the second half.", ["signal", "N", "LegS", "LegT", "LegS / LegT"], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
         ratios = [
             find(result["rows"], dataset=d, parameter=p, method=HANDLED, order=n)["mean"]
             / find(result["rows"], dataset=d, parameter=p, method="LegT", order=n)["mean"]
-            for d, ps in DATASETS.items()
-            for p in ps
+            for d, p in paper.CELLS
             for n in paper.ORDERS
         ]
         return [

@@ -34,7 +34,7 @@ class OrderSweep(Experiment):
         return {"orders": "1, 6, …, 96 (FouT: the next odd number)"}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return paper.function_units({self.dataset: self.parameters}, self.size(ask), 50)
+        return paper.function_units([(self.dataset, p) for p in self.parameters], self.size(ask), 50)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)

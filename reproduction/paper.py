@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ TABLE_SIGNALS: dict[tuple[str, float], list[tuple[float, float]]] = {
     (FILTERED, 0.1): [(2.4e-4, 0.3e-4), (1.9e-4, 0.2e-4), (2.6e-4, 0.3e-4), (1.8e-4, 0.2e-4)],
     (FILTERED, 0.3): [(5.0e-6, 1.0e-6), (6.4e-6, 1.5e-6), (4.1e-6, 0.6e-6), (6.2e-6, 1.5e-6)],
 }
+
+CELLS = tuple(TABLE_SIGNALS)
+"""The random signals of Table 1: (dataset, parameter)."""
 
 # Table 2: equation -> [LegT 33, FouT 33, LegT 65, FouT 65], one MSE each.
 TABLE_ODES: dict[str, list[float]] = {
@@ -76,15 +79,14 @@ def predict(method: str, order: int, u: Array, rule: str = "trapezoid") -> Array
     return np.asarray(y, dtype=np.float64)
 
 
-def function_units(datasets: Mapping[str, tuple[float, ...]], total: int, size: int) -> list[Unit]:
+def function_units(cells: Iterable[tuple[str, float]], total: int, size: int) -> list[Unit]:
     """The functions of every data set in pieces of at most `size`."""
     return [
         Unit(
             f"{dataset} {parameter}, {first}+{count}",
             {"dataset": dataset, "parameter": parameter, "first": first, "count": count},
         )
-        for dataset, parameters in datasets.items()
-        for parameter in parameters
+        for dataset, parameter in cells
         for first, count in chunks(total, size)
     ]
 

@@ -16,7 +16,7 @@ from reproduction import style
 from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.measured import SERIES
-from reproduction.rows import row
+from reproduction.rows import best_of, by_method, row
 
 Array = NDArray[np.float64]
 
@@ -77,8 +77,7 @@ class RealSeries(Experiment):
             values = part["errors"]
             chosen[name] = {}
             for method in METHODS:
-                options = [key for key in values if key == method or key.startswith(f"{method}: ")]
-                best = min(options, key=lambda key: float(values[key]))
+                best = best_of(values, method)
                 chosen[name][method] = best.split(": ")[-1]
                 rows.append(row(name, part["length"], method, None, "mse", values[best]))
         absent = [name for name in SERIES if name not in parts]
@@ -147,7 +146,7 @@ def _error(u: Array, y: Array) -> float:
 
 def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, int, dict[str, float]]]:
     names = dict.fromkeys((line["dataset"], line["parameter"]) for line in rows)
-    return [(name, length, {r["method"]: r["mean"] for r in rows if r["dataset"] == name}) for name, length in names]
+    return [(name, length, by_method(rows, name, length)) for name, length in names]
 
 
 def compared(u: Array, ours: Array, best: Array) -> dict[str, Json]:

@@ -267,9 +267,9 @@ def _drawn(picture: Picture, figures: Path) -> Drawn:
     with style.use():
         figure = picture.draw()
         buffer, pixels = io.BytesIO(), io.BytesIO()
-        # The layout is found once, not once per format.
+        # The layout is found once, not once per format; without an engine nothing is drawn to find it again.
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata={"Date": None})
         figure.savefig(pixels, format="png")
     _files.write_atomic(figures / f"{picture.name}.svg", buffer.getvalue())

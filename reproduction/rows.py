@@ -57,6 +57,18 @@ def find(rows: Iterable[Mapping[str, Json]], **where: Json) -> Mapping[str, Json
     return found[0]
 
 
+def by_method(rows: Iterable[Mapping[str, Json]], dataset: str, parameter: Json, metric: str = "") -> dict[str, float]:
+    """Means of one signal by method, of one metric where it is named."""
+    kept = [r for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter) and metric in ("", r["metric"])]
+    return {line["method"]: line["mean"] for line in kept}
+
+
+def best_of(values: Mapping[str, Json], method: str) -> str:
+    """Of the keys `method` and `method: setting` the one whose mean is least: the choice in hindsight."""
+    options = [key for key in values if key == method or key.startswith(f"{method}: ")]
+    return min(options, key=lambda key: float(np.mean(values[key])))
+
+
 def chunks(total: int, size: int) -> list[tuple[int, int]]:
     """(first, count) of pieces of at most `size`: the full ones are the same whatever the total.
 

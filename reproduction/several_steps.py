@@ -17,7 +17,7 @@ from reproduction.rows import number, row
 ORDERS = (5, 9, 17, 33, 65, 97)
 STEPS = (1_000, 10_000, 100_000)
 """Samples per window."""
-DATASETS = {paper.WHITE: (1.0,), paper.FILTERED: (0.3,)}
+DATASETS = ((paper.WHITE, 1.0), (paper.FILTERED, 0.3))
 AHEAD = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 ORIGINS = tuple(range(6_000, 9_000, 250))
 """Samples after which a forecast begins; each is scored against what came."""
@@ -81,14 +81,13 @@ class SeveralSteps(OpenQuestion):
         for key, value in parts["radius"].items():
             kind, order, steps = key.split("|")
             rows.append(row("closed loop", int(steps), kind, int(order), "radius - 1", value))
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                found = paper.joined({k: v for k, v in parts.items() if k != "radius"}, dataset, parameter)
-                for method in METHODS:
-                    mean = np.sqrt(np.mean(np.array(found[method]), axis=0))
-                    for h, value in zip(AHEAD, mean, strict=True):
-                        size = min(float(value), 1e12)
-                        rows.append(row(f"{dataset} {parameter}", h, method, ORDER, "relative rms", size))
+        for dataset, parameter in DATASETS:
+            found = paper.joined({k: v for k, v in parts.items() if k != "radius"}, dataset, parameter)
+            for method in METHODS:
+                mean = np.sqrt(np.mean(np.array(found[method]), axis=0))
+                for h, value in zip(AHEAD, mean, strict=True):
+                    size = min(float(value), 1e12)
+                    rows.append(row(f"{dataset} {parameter}", h, method, ORDER, "relative rms", size))
         return Outcome(rows)
 
     caption = (

@@ -17,8 +17,6 @@ from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import agrees, find, number, row
 
-DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
-
 
 class TableSignals(Experiment):
     name = "table-signals"
@@ -35,7 +33,7 @@ class TableSignals(Experiment):
     )
 
     def units(self, ask: Ask) -> list[Unit]:
-        return paper.function_units(DATASETS, self.size(ask), 25)
+        return paper.function_units(paper.CELLS, self.size(ask), 25)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
@@ -49,17 +47,14 @@ class TableSignals(Experiment):
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows, constant = [], []
-        for dataset, parameters in DATASETS.items():
-            for parameter in parameters:
-                values = paper.joined(parts, dataset, parameter)
-                for order in paper.ORDERS:
-                    for method in paper.BASES:
-                        known = paper.published(dataset, parameter, method, order)
-                        sample = values[paper.label(method, order)]
-                        rows.append(row(dataset, parameter, method, order, "mse", sample, known))
-                constant.append(
-                    float(np.mean(values["constant"]) / np.mean(values[paper.label("FouT as printed", 33)]))
-                )
+        for dataset, parameter in paper.CELLS:
+            values = paper.joined(parts, dataset, parameter)
+            for order in paper.ORDERS:
+                for method in paper.BASES:
+                    known = paper.published(dataset, parameter, method, order)
+                    sample = values[paper.label(method, order)]
+                    rows.append(row(dataset, parameter, method, order, "mse", sample, known))
+            constant.append(float(np.mean(values["constant"]) / np.mean(values[paper.label("FouT as printed", 33)])))
         return Outcome(rows, {"constant": constant, "printed LegT": printed_legt(33)})
 
     caption = (
@@ -155,15 +150,14 @@ class TableSignals(Experiment):
 def _bold(rows: list[dict[str, Any]]) -> Verdict:
     """Which cell of each line is the best one, and whether the right frequencies would change that."""
     same, changed = 0, []
-    for dataset, parameters in DATASETS.items():
-        for parameter in parameters:
-            line = [r for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter)]
-            cells = [r for r in line if r["paper_mean"] is not None]
-            best = min(cells, key=lambda r: r["mean"])
-            same += best is min(cells, key=lambda r: r["paper_mean"])
-            if min(line, key=lambda r: r["mean"])["method"] == "FouT":
-                changed.append(f"{dataset} {parameter}")
-    total = sum(map(len, DATASETS.values()))
+    for dataset, parameter in paper.CELLS:
+        line = [r for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter)]
+        cells = [r for r in line if r["paper_mean"] is not None]
+        best = min(cells, key=lambda r: r["mean"])
+        same += best is min(cells, key=lambda r: r["paper_mean"])
+        if min(line, key=lambda r: r["mean"])["method"] == "FouT":
+            changed.append(f"{dataset} {parameter}")
+    total = len(paper.CELLS)
     return Verdict(
         "LegT with N = 65 is the best of each line of Table 1, but FouT on Filtered Noise with α = 0.05 and 0.1.",
         same == total or (None if same else False),

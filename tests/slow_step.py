@@ -1,7 +1,113 @@
-"""The step in plain NumPy, slow, written from docs/prophecy.md and from nothing else: the oracle of the compiled one.
+r"""The step in plain NumPy, slow, written from what follows and from nothing else: the oracle of the compiled one.
 
 It builds its own constants: memories from `legt` and `bilinear`, readouts of the constructed members from `exact` and
 from least squares.
+
+The step, formula by formula, in the order in which it is computed:
+
+Symbols are the fields of the record (`streams/record.py`); constants in `code` are those of `streams/settings`, where
+each has its
+reason (numbers written out here are the defaults of its groups). Everything is float64. Sums over members or features
+are taken in eight interleaved parts, which no formula depends on.
+
+**A value u arrives.** Before the first one NaN changes nothing. The first sets last = mean = every lag = u, and is
+then taken in like any other with du = 0; nothing is learned from it.
+
+1. h = gap + 1. If gap = 0 and u = last, same += 1; if gap = 0 and u ≠ last, longest ← max(longest, same), rests += 1
+   if same ≥ 16, and same = 0. If h ≤ `patience` · spacing, or only one value is known so far, the gap is *usual* and
+   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, and learned ≥ 16, with o = min(⌊log₂ h⌋,
+   12): gap_error[o] ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that,
+   du = u - last. The expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited
+   to ± the largest difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more
+   differences so far were 0 (the first centroid is 0 and its weight that many), and last + change to the largest
+   (smallest) value so far where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then
+   limited, if more than one value is known, to the range R of all values known (from the outermost centroids of
+   alarm_middle) and ρ(h) to either side, v = scale of the copy or, if spacing ≤ 1.5, the largest of that and its two
+   peaks: ρ = 4 √v if h = 1 and spacing ≤ 1.5, else min(2 h √v, max(6 √v, |R| min(3 h/(known · spacing), max(1,
+   16/known)))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and |u - last|/h among
+   the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth
+   largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), `steepest`); never
+   where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E and withheld ← u - u' at that place, doubts += 1, and u' = E
+   ± x₄ h is taken instead of u. Otherwise doubts ← 0, and a wild u is confirmed: δ is the median of both doubted and
+   u - E; the quantiles of 2 take in δ²; last, mean, lags, ring, E += δ; and unless one of the two places before is
+   missing, the lags there += withheld - δ, and memories and alternations change as these changes of their inputs make
+   them.
+2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², `smallest`). If e² or error_scale exceeds
+   `smallest`, each quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1))
+   where not, η = `first_rate` `first_errors`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first
+   20 values, and where half of all differences before it were 0), and limited to `lowest` … `highest`; before that,
+   where e passes the quantile Q of level 0.98, tail ← tail + (min(log(|e|/(Q √error_scale)) - `tail`, 4) - tail)
+   max(1/`tail_over`, 1/(`settle` + 0.02 (n + 1))). Then error_scale ← max(error_scale + (e² - error_scale) ρ,
+   `smallest`), ρ = max(1 - `discount`, 1/(n + 1 + `settle`)); error_peak ← max(error_peak, e²). When n + 1 is a
+   multiple of `block`: error_scale ← min(error_scale, `ceiling` · max(error_peak, last_error_peak, `smallest`)),
+   last_error_peak ← error_peak, error_peak ← 0.
+3. *Solved readouts,* each with features φ (as they are before u) times p, and error ε = du p - readout · φ: π = φ · φ
+   if n ≥ longest, else 0; longest is the member's oldest lag, needed = longest + 1.5 × features. If π > `smallest`:
+   on the first such occasion factor S = √(`prior_power`/π) I, growth = 1, power = π. Then, S meaning growth · factor,
+   g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
+   power + (π - power)/`tidy`. When n + 1 is a multiple of `tidy` the growth is multiplied into the factor; if then
+   ‖S‖² power > `bound`, the singular values of S are limited to √(`bound`/(2 power · features)); if it is not finite,
+   or the readout's sum beyond 1e100, the member starts over.
+4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
+   squared_bias ← squared_bias + (bias² - squared_bias) max(min(`fastest_bias`, 1/window), 1/(n + 1)).
+5. *Mixture,* with eᵢ = (du - predictionᵢ) p and least = (`rounding` u)² + `smallest`: if n = 0, every scale is
+   max(e₀², least), e₀ that of the copy. wᵢ ∝ wᵢ √vᵢ/(vᵢ + eᵢ²), then wᵢ ← (1 - `share`) wᵢ + `share` · priorᵢ; scale
+   vᵢ ← max(vᵢ + (eᵢ² - vᵢ) ρ, least); peaks and every `block`-th value as in 2, with least for `smallest`. The same
+   for shrink_weight (prior 1/2 each), shrink_scale and its peaks with errors of shrink_ahead, but that a scale of 0
+   becomes max(e², least) first. Then, with a = du p, b = shrink_ahead[0] p and s = shrink_scale[0] + `rounding`² (a²
+   + b²): if b²/s > `smallest`, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
+6. spacing ← spacing + (d - spacing)/min(known, `spacings`), d = h, or 2 spacing if that is less and more than one
+   value is known.
+7. *If gap > 0 and not hold:* s = (u - E)/h; lag j (0 is the newest) += s (gap - j) for j < gap, last += s · gap, each
+   memory z += s · drift, each alternation += s · alternation_drift. In any case drift and alternation_drift are then
+   0.
+8. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
+   the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
+   times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
+   += 1; gap = 0.
+9. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
+   one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0; while a season is on, the seasonal mixture (`streams/kernels/seasonal.py`) makes
+   one from this and its own members. Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
+   between 0 and 1, or 1 while learned < `settle` or there are no sums, and the final change is their mean with
+   weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
+   that.
+
+**A gap** (NaN) is 8 and 9 with u = E (or last if `hold`), without known += 1; drift ← A (drift - x₁),
+alternation_drift ← 1 - a · alternation_drift; gap += 1.
+
+**Reading.** mean E; half the interval's width is Q · √error_scale · (1 + `few`/learned²) · W, no less than the
+distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
+is read off the running maximum of the tracked quantiles along straight lines over the normal quantiles of their
+levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995), in proportion below the first; beyond the
+last it is that one times (0.0005/(1 - level))^ξ, ξ = max(`tail` + tail, `steepest`, x). Of a young stream, with j the
+outermost level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), N the normal
+quantiles, r = 1 - l, and x = (log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1,
+else 0: where x > 0, quantiles beyond j count as no less than q_j (N/N_j) (r_j/r)^x, `highest` at most. W = h across a
+usual gap. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
+`gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
+least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
+is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
+> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
+erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and `surest`, and is
+at most log10(1 + learned) or, unless √error_scale ≤ `error_rounding` |last| + √`smallest`, learned/`decade` if that
+is more; and with ticks at most what an error of two standard deviations a tick would score, unless values repeat:
+where 1/16 of all (20 or more) differences so far were 0 it is at most -log10 p, p the tail of |u - E|/h among the
+centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5 at most, where c is the weight at or
+above it, with 0.5 (weight - 1) times the part of the way to the centroid below; 1/(alarm_seen + 1) where c < 0.5; and
+no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen · (x/x₁)^(-1/s), x its distance from
+the middle centroid, x₁ that of the innermost of the ten, if x is more, s their mean logarithm of distance/x₁, 0.1 at
+least; no less than 1e-15. Where half were 0 and error_scale > scale of the copy/4, p is at least the share of
+differences of |u - last|/h - tick/4 or more.
+
+The priors are 1/(degree + 1) for constructed members and 4 for solved ones, over their sum. The solved members:
+
+| features | λ | starts as |
+|---|---|---|
+| lags 1–4, both alternations, the first 4 states over 48 and the first 6 over 256 samples | 0.999 | straight line |
+| lags 1–15, mean | 0.9995 | copy |
+| lags 1–8, mean | 0.999 | copy |
+| lags 1–2, mean | 0.998 | copy |
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _drifting() -> Array:
 
 
 def test_the_frequency_of_a_hidden_forcing_is_found_to_seven_digits() -> None:
-    frequency, left = inputs.strongest(read(_duffing()[:512]).values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)
+    frequency, left = inputs.strongest(read(_duffing()[:512]).values, DEFAULT.forcing_periods)
     assert frequency == pytest.approx(0.24, rel=1e-7)
     assert left < 1e-6
 
@@ -98,7 +98,7 @@ def test_systems_without_forcing_or_drift_get_neither(noise: float) -> None:
         series = system.sample(512)
         noisy = series + noise * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
         values = read(noisy).values
-        assert inputs.strongest(values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)[1] > 2 * DEFAULT.forcing_left
+        assert inputs.strongest(values, DEFAULT.forcing_periods)[1] > 2 * DEFAULT.forcing_left
         assert inputs.unexplained(values) > 1.5 * DEFAULT.drift_left
 
 

@@ -459,10 +459,10 @@ def test_a_frame_of_a_file_gives_the_series_of_the_file(tmp_path):
 def test_a_series_that_cannot_be_read_is_a_failure_of_its_own():
     days = pd.date_range("2024-01-01", periods=9)
     frame = pd.DataFrame({"k": ["a"] * 9 + ["b"] * 9, "day": [*days, *days], "v": np.arange(18.0)})
-    doubled = pd.concat([frame, frame.tail(1).assign(v=99.0)])
+    doubled = pd.concat([frame, frame.tail(1).assign(v=99.0)]).sample(frac=1, random_state=0)  # any index, any order
     made = prophecy.forecast_many(doubled, 2, key="k", jobs=1)
     assert list(made.failures) == ["b"]
-    assert "2024-01-09 comes twice, with 17 and 99" in str(made["b"].error)
+    assert "2024-01-09 comes twice, with " in str(made["b"].error)
     with pytest.raises(ValueError, match="comes twice"):
         prophecy.forecast_many(doubled[doubled.k == "b"], 2, key="k", jobs=1)
 

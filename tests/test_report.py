@@ -90,6 +90,18 @@ def text(folder: Path) -> str:
     return (folder / "report.html").read_text()
 
 
+def test_a_report_of_two_pages_is_well_formed_and_needs_nothing_from_outside(tmp_path: Path) -> None:
+    runner.reproduce(["fig-van-der-pol", "table-odes"], Ask(), tmp_path)
+    report.write(tmp_path)
+    checker = Checker()
+    checker.feed((tmp_path / "report.html").read_text())
+    assert checker.open == []
+    assert len(checker.ids) == len(set(checker.ids))
+    assert {link[1:] for link in checker.links} <= set(checker.ids)
+    assert {"fig-van-der-pol", "table-odes"} <= set(checker.ids)
+    assert all(link.startswith("data:") for link in checker.outside)
+
+
 def test_the_report_is_well_formed_and_every_link_leads_somewhere(text: str) -> None:
     checker = Checker()
     checker.feed(text)

@@ -30,7 +30,7 @@ ALL = np.stack(list(SERIES.values()))
 
 
 def test_record_clock_and_samples_are_documented_field_by_field_with_their_sizes():
-    page = (Path(__file__).parent.parent / "docs" / "prophecy.md").read_text()
+    page = (Path(__file__).parent.parent / "docs" / "record.md").read_text()
     for each in (record.FIELDS, record.CLOCK_FIELDS, record.SAMPLE_FIELDS):
         assert documented(each) in page  # `python -m prophecy.streams.record` prints them
         assert all(field.low <= field.high and field.unit and field.meaning for field in each)

@@ -1,4 +1,4 @@
-"""The compiled step against a slow one in plain NumPy (`slow_step.py`), written from docs/prophecy.md alone.
+"""The compiled step against a slow one in plain NumPy (`slow_step.py`), written from its docstring alone.
 
 The slow step starts from the same record each time, so differences do not add up.
 """

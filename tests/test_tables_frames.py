@@ -414,6 +414,13 @@ def test_pictures_show_past_mean_and_fan_with_dates():
     assert isinstance(many["a"], Forecast)
 
 
+def test_every_kind_of_event_has_a_shape():
+    from prophecy.anomalies import Kind
+    from prophecy.tables.panels import SHAPES
+
+    assert set(SHAPES) == {kind.value for kind in Kind}
+
+
 def test_names_are_data_in_pages(tmp_path):
     from prophecy.frames.names import for_html, printable
     from prophecy.tables.framing import source_of

@@ -25,7 +25,6 @@ for package in ("prophecy", "prophecy.streams"):
 
 from prophecy.streams import limits, members, seasonal  # noqa: E402
 from prophecy.streams.layouts import LAYOUTS, leaves  # noqa: E402
-from prophecy.streams.settings import DEFAULT  # noqa: E402
 
 
 def declared(name: str, layout: list[Any]) -> str:
@@ -60,10 +59,6 @@ def sizes() -> dict[str, int]:
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("LAGS", "FEATURES", "MEMBERS", "SOLVED")},
         "SEASON_ROW": max(seasonal.STRIDES),
         "DEGREE_COUNT": len(limits.DEGREES),
-        "AHEAD_SETS": len(DEFAULT.ahead.forgetting),
-        "AHEAD_READOUTS": len(DEFAULT.ahead.ridges),
-        "AHEAD_MEMBERS": len(DEFAULT.ahead.ridges) + 2,  # the copy first, the bank last
-        "AHEAD_SLOW": len(DEFAULT.ahead.slow),
     }
 
 

@@ -3,8 +3,7 @@
 What is made of them differs, as the questions do. `forecasting/seasons.py` asks which season helps a forecast of one
 series: calendars are tried first, Akaike's criterion decides, and rolling forecasts decide in the end.
 `streams/kernels/periods.py` asks inside the compiled step, again and again, whether a stream repeats at all: it has an
-autocorrelation of its own that runs compiled and with missing values. `streams/far.py` takes the highest peaks and lets
-errors weigh what follows from them.
+autocorrelation of its own that runs compiled and with missing values.
 """
 
 from __future__ import annotations

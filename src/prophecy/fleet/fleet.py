@@ -118,7 +118,8 @@ class Fleet:
             return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
 
     def observe_some(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int) -> Answers:
-        """`observe` for the first rows alone: as many as take `steps` steps of their streams at most, and one at least.
+        """`observe` for the first rows alone: as many as may take `steps` steps of their streams, one at least, and
+        more of them until 50 ms have passed.
 
         keys, values, time: (rows,); the answers are as many as the rows taken. So a batch of any cost can be taken in
         by parts, with others in between."""

@@ -17,7 +17,7 @@ LARGEST = 2**20
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """The arrays one after the other: magic, lengths in bytes, their bytes, and the checksum of all before it."""
-    parts = [np.ascontiguousarray(array).tobytes() for array in arrays.values()]
+    parts = [array.tobytes() if len(array) else b"" for array in arrays.values()]
     data = b"".join([MAGIC, struct.pack(f"<{len(parts)}I", *map(len, parts)), *parts])
     return data + struct.pack("<I", zlib.crc32(data))
 
@@ -34,8 +34,14 @@ def unpack(data: bytes, dtypes: Mapping[str, np.dtype[Any]]) -> dict[str, NDArra
         raise ValueError("the state of a stream is not as long as its header states")
     found, start = {}, head
     for (name, dtype), length in zip(dtypes.items(), lengths, strict=True):
+        if not length:  # most parts of a young stream, and an array of records is slow to make
+            found[name] = _NOTHING[name] if name in _NOTHING else _NOTHING.setdefault(name, np.zeros(0, dtype))
+            continue
         if length % dtype.itemsize:
             raise ValueError(f"{name} of a stream's state has {length} bytes, no whole number of {dtype}")
         found[name] = np.frombuffer(data, dtype, length // dtype.itemsize, start).copy()
         start += length
     return found
+
+
+_NOTHING: dict[str, NDArray[Any]] = {}  # parts without entries

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.fleet.answers import ANSWER, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
+from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
 from prophecy.fleet.pack import pack, unpack
 from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
@@ -71,7 +71,7 @@ PARTS = {
 its times and values, a grown one all the rest."""
 
 State = dict[str, NDArray[Any]]
-_EMPTY = np.zeros(0)
+_EMPTY: NDArray[Any] = np.zeros(0)
 
 
 class Slots:
@@ -145,7 +145,14 @@ class Slots:
         with np.errstate(invalid="ignore"):
             between = np.diff(np.sort(recent, axis=1), axis=1)
         finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
-        places = np.minimum(passed * (PARTS_TRIED / finest[place]), DEFAULT.clock.longest_hole)
+        # A clock walks through `WALKED` steps of holes, less those of late, and then through what values earn; those of
+        # the stamps it has kept too, where it finds a finer grid.
+        nth, allowed = np.arange(len(rows)) - starts[place] + 1, np.maximum(WALKED - clocks["walked"], 0.0)
+        wanted = np.minimum(passed * (PARTS_TRIED / finest[place]), WALKED)
+        wanted[starts[finest < step / 1.5]] = WALKED
+        total = np.cumsum(wanted)
+        total = np.minimum(total - (total - wanted)[starts][place], allowed[place] + DEFAULT.clock.earned * nth)
+        places = np.where(first, total, np.diff(total, prepend=0.0))
         found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
         found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
         return found
@@ -206,16 +213,18 @@ class Slots:
 
     def state(self, slot: int) -> bytes:
         """The state of a stream: its values while it is young and they came in order, then all of it."""
-        recent, one = self.recent(slot), slice(slot, slot + 1)
-        dated = int(recent["dated"][-1]) if len(recent) else 0
-        state: State = {"counts": np.array([self._rows[slot], self._late[slot], dated], "<i8")}
+        count, times = int(self._rows[slot]), self.stamps[slot]
+        state: State = dict.fromkeys(PARTS, _EMPTY)
+        state["counts"] = np.array([count, self._late[slot], times == DATES], "<i8")
         if self._is_young(slot):
-            state |= {"value": recent["value"], "time": _EMPTY if self.stamps[slot] == NO_TIMES else recent["time"]}
+            rows = self._recent[slot, :count]
+            state |= {"value": rows["value"], "time": _EMPTY if times == NO_TIMES else rows["time"]}
         else:
+            one, used = slice(slot, slot + 1), min(self._records["count"][slot], RING)
             settle(self._records[one], self._clocks[one], self._samples[one])
             state |= {"record": self._records[one], "clock": self._clocks[one], "samples": self._samples[one]}
-            state |= {"ring": self._rings[slot, : min(self._records["count"][slot], RING)], "recent": recent}
-        return pack({name: state.get(name, _EMPTY) for name in PARTS})
+            state |= {"ring": self._rings[slot, :used], "recent": self.recent(slot)}
+        return pack(state)
 
     def _is_young(self, slot: int) -> bool:
         """Whether taking in the rows again is cheap and gives the same: few of them, in order, on a grid with few
@@ -299,20 +308,21 @@ def _state(data: bytes) -> State:
     count, late, dated = found["counts"].tolist() if sizes["counts"] == 3 else (-1, 0, 0)
     if not 0 <= count <= MOST or late not in (0, 1) or dated not in (0, 1):
         raise ValueError("the state of a stream contradicts itself about how many rows it has")
-    whole = int(sizes["record"] == 1)
-    used = int(min(max(int(found["record"]["count"][0]), 0), RING)) if whole else 0
-    young = 0 if whole else count
-    wanted = {"value": young, "record": whole, "clock": whole, "samples": whole, "ring": used}
-    wanted |= {"recent": min(count, RECENT) * whole, "time": sizes["time"] and young}
-    for name, size in wanted.items():
-        if sizes[name] != size:
-            raise ValueError(f"{name} of a stream's state has {sizes[name]} entries instead of {size}")
-    if not whole and (not 0 < count <= YOUNG or late or dated > sizes["time"]):
-        raise ValueError("the state of a stream holds neither its values nor the rest")
-    if not (is_value(found["value"]).all() and (np.abs(found["time"]) <= LARGEST_TIME).all()):
-        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
-    if not are_rows(found["recent"], least=0):
+    if sizes["record"]:
+        used = int(min(max(int(found["record"]["count"][0]), 0), RING))
+        wanted = {"record": 1, "clock": 1, "samples": 1, "ring": used, "recent": min(count, RECENT)}
+    else:
+        wanted = {"value": count, "time": sizes["time"] and count}
+    for name, size in sizes.items():
+        if size != wanted.get(name, 3 if name == "counts" else 0):
+            raise ValueError(f"{name} of a stream's state has {size} entries instead of {wanted.get(name, 0)}")
+    if not sizes["record"]:
+        if not 0 < count <= YOUNG or late or dated > sizes["time"]:
+            raise ValueError("the state of a stream holds neither its values nor the rest")
+        if not (is_value(found["value"]).all() and (np.abs(found["time"]) <= LARGEST_TIME).all()):
+            raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
+    elif not are_rows(found["recent"], least=0):
         raise ValueError("the state of a stream has rows that no fleet takes in")
-    if not (np.abs(found["ring"]) <= LARGEST).all():
+    elif not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size")
     return found

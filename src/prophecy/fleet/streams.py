@@ -21,7 +21,7 @@ from prophecy.fleet.store import Store, layout
 
 @dataclass(frozen=True)
 class Log:
-    """How often the log of a file is shortened, and how far."""
+    """How often the log of a file is shortened, how far, and how long one turn of a costly batch is."""
 
     per_save: int = 512
     """Rows of the log for each stream saved: a state is as many bytes as some thousand rows, and a row replayed costs
@@ -29,6 +29,9 @@ class Log:
 
     kept_rows: int = 4096
     """Rows kept at least, to be read again by `Fleet.batches`."""
+
+    turn: float = 0.05
+    """Seconds after which a transaction of `Fleet.observe_some` takes no further rows."""
 
 
 LOG = Log()
@@ -39,6 +42,9 @@ ERROR_HALF_WIDTHS = 3.0
 
 RESTORED = 80.0
 """Steps that a stream brought into memory counts as: 250 µs against 3 µs (benchmarks/results/fleet.json, "states")."""
+
+PIECE = 512
+"""Rows of a turn looked at for a further piece."""
 
 SAVED_AT_ONCE = 256
 """Streams saved in one transaction when a fleet is closed: some 20 MB, a tenth of a second."""
@@ -164,17 +170,16 @@ class Streams:
     def observe(
         self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes, steps: int | None = None
     ) -> NDArray[np.int64]:
-        """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in no more
-        rows than these may take."""
+        """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in the rows
+        of one turn alone."""
         store, held = self.store, self.held
         self.check_times(keys, rows)
         held.batch += 1
         try:
             with store.transaction():
-                if steps is not None:
-                    keys = keys[: self._affordable(keys, rows, steps)]
-                    rows = rows[: len(keys)]
-                before, rarest = self._take(keys, timed, rows)
+                taken = self._take(keys, timed, rows) if steps is None else self._turn(keys, timed, rows, steps)
+                before, rarest = taken
+                keys, rows = keys[: len(before)], rows[: len(before)]
                 events = self._note_events(rows, before, rarest)
                 if self._durable:
                     store.append(held.batch, rows, note)
@@ -183,6 +188,17 @@ class Streams:
             self._stale = self._durable  # and not recovered here: whoever interrupted it may not want to wait
             raise
         return events
+
+    def _turn(self, keys: list[str], timed: bool, rows: NDArray[np.void], steps: int) -> NDArray[np.int64]:
+        """The first rows: those that may take so many steps, and further such pieces while `Log.turn` lasts. So a turn
+        ends in time even where a piece takes all that it may, which hardly one does."""
+        end, noted, done = time.monotonic() + self._log.turn, [], 0
+        while done < len(rows) and (not done or time.monotonic() < end):
+            some = slice(done, done + PIECE if done else None)
+            count = self._affordable(keys[some], rows[some], steps)
+            noted.append(self._take(keys[done : done + count], timed, rows[done : done + count]))
+            done += count
+        return np.concatenate(noted, axis=1)
 
     def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
         """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,

@@ -1,5 +1,6 @@
-"""Tables as people have them: dates, calendars, and the frames of any library. No models here.
+"""Tables as people have them: files, frames and arrays as series on their calendar. No models here.
 
-`times` holds moments, `dates` reads and writes them as text, `grid` finds the calendar they follow, `align` turns rows
-into series on it, `source` reads and makes frames.
+A table is a list of columns. `opening` recognises a file, `text` and `objects` give its columns, `table` those of a
+frame. `columns` decides their kinds and notation, each by the column as a whole; `roles` which is time, key and value;
+`stray` and `clock` read cells as numbers and times; `collect` and `align` make series of them.
 """

@@ -41,11 +41,10 @@ def in_narwhals(data: Any) -> Any:
 
 
 def column_of(batch: Any, name: str) -> Any:
-    """A column of a piece of a table (an Arrow batch, or a narwhals frame) as a narwhals series."""
-    import narwhals.stable.v2 as nw
-
-    if isinstance(batch, nw.DataFrame):
+    """A column of a piece of a table (an Arrow batch, or columns by name) as a narwhals series."""
+    if isinstance(batch, dict):
         return batch[name]
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     column = batch.column(batch.schema.get_field_index(name))

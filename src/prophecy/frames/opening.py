@@ -10,6 +10,8 @@ import lzma
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -87,23 +89,10 @@ def open_bytes(source: str | bytes) -> Opened:
     stream, packed = Replay(raw), False
     with explained(path):
         for _ in range(2):  # a .gz of a .zst, and no further
-            opener = _unpacking(stream.head(8))
-            if opener is None:
-                break
-            stream, packed = Replay(opener(stream)), True
+            opener = next((one for first, one in PACKED.items() if stream.head(8).startswith(first)), None)
+            if opener is not None:
+                stream, packed = Replay(opener(stream)), True
         return Opened(path, _kind(path, stream), stream, raw, size, packed, path != "-")
-
-
-def _unpacking(magic: bytes) -> Any:
-    if magic[:2] == b"\x1f\x8b":
-        return lambda stream: gzip.GzipFile(fileobj=stream)
-    if magic[:3] == b"BZh":
-        return lambda stream: bz2.BZ2File(stream)
-    if magic[:6] == b"\xfd7zXZ\x00":
-        return lambda stream: lzma.LZMAFile(stream)
-    if magic[:4] == b"\x28\xb5\x2f\xfd":
-        return _zstd
-    return None
 
 
 def _zstd(stream: Any) -> Any:
@@ -112,24 +101,31 @@ def _zstd(stream: Any) -> Any:
     return pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd")
 
 
+PACKED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+"""What unpacks a file, by its first bytes."""
+
+KINDS = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "excel"}
+"""What a file is, by its first bytes; others are text."""
+
+ENDINGS = {".parquet": "a Parquet", ".pq": "a Parquet", ".npy": "an .npy", ".xlsx": "an Excel"}
+
+
 def _kind(path: str, stream: Replay) -> str:
-    magic = stream.head(8)
-    if magic[:4] == b"PAR1":
-        return "parquet"
-    if magic[:6] == b"\x93NUMPY":
-        return "npy"
-    if magic[:4] == b"PK\x03\x04":
-        return "excel"
+    magic, ending = stream.head(8), Path(path).suffix.lower()
+    for first, kind in KINDS.items():
+        if magic.startswith(first):
+            return kind
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise ValueError(f"{path} is an old Excel file (.xls); save it as .xlsx or CSV")
-    named = {".parquet": "a Parquet", ".pq": "a Parquet", ".npy": "an .npy", ".xlsx": "an Excel"}
-    ending = Path(path).suffix.lower()
-    if ending in named:
-        raise ValueError(f"{path} is not {named[ending]} file: it begins with {magic[:8]!r}")
+    if ending in ENDINGS:
+        raise ValueError(f"{path} is not {ENDINGS[ending]} file: it begins with {magic!r}; name it for what it is")
     start = _refuse_markup(path, stream.head(256))
-    if start[:1] == b"{":
-        return "jsonl"
-    return "json" if start[:1] == b"[" else "csv"
+    return {b"{": "jsonl", b"[": "json"}.get(start[:1], "csv")
 
 
 def _refuse_markup(path: str, head: bytes) -> bytes:
@@ -164,19 +160,16 @@ def encoding_of(path: str, head: bytes) -> str:
     raise ValueError(f"{path} is neither text nor a known format ({error}); save it as CSV (UTF-8) or Parquet")
 
 
-class explained:
+@contextmanager
+def explained(path: str) -> Iterator[None]:
     """Errors of readers, reworded to name the file."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, EOFError | gzip.BadGzipFile | lzma.LZMAError) or (
-            isinstance(error, OSError) and error.errno is None
-        ):
-            raise ValueError(f"{self._path} is damaged: {error}") from error
-        if isinstance(error, ValueError) and not str(error).startswith(self._path):
-            raise ValueError(f"{self._path}: {error}") from error
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(path):
+            raise
+        raise ValueError(f"{path}: {error}") from error
+    except (EOFError, OSError, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path} is damaged: {error}; get or pack it again") from error

@@ -366,7 +366,7 @@ def keys_of(batch: Any, key: str | tuple[str, ...] | None) -> Iterator[tuple[Any
     names = () if key is None else (key,) if isinstance(key, str) else key
     if not names:
         yield "", slice(None)
-    elif hasattr(batch, "num_rows"):
+    elif not isinstance(batch, dict):
         names = tuple(part for name in names for part in ([name] if name in batch.schema.names else name.split(" + ")))
         columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
         if len(columns) > 1:

@@ -49,7 +49,7 @@ class Table:
     path: str
     roles: Roles
     layout: Layout
-    batches: Iterator[Any]  # Arrow batches of a file; of a frame, the frame
+    batches: Iterator[Any]  # Arrow batches of a file; of a frame, its columns by name
     stray: Stray
     found: list[str]  # what was noted so far
     kind: Kind
@@ -161,18 +161,13 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
     return Table("data", roles, layout, _whole(frame, roles, stray), stray, [*notes, *roles.notes], kind, given=given)
 
 
-def _whole(frame: Any, roles: Roles, stray: Stray) -> Iterator[Any]:
-    """A frame in one piece."""
+def _whole(frame: Any, roles: Roles, stray: Stray) -> Iterator[dict[str, Any]]:
+    """The columns of a frame in one piece, by name."""
     import narwhals.stable.v2 as nw
 
-    backend = frame.implementation
-    values = [nw.new_series(name, stray.read(name, frame[name]), backend=backend) for name in roles.values]
-    others = [frame[name] for name in frame.columns if name not in roles.values]
-    yield (
-        nw.concat([column.to_frame() for column in (*values, *others)], how="horizontal")
-        if others
-        else nw.concat([column.to_frame() for column in values], how="horizontal")
-    )
+    numbers = {name: stray.read(name, frame[name]) for name in roles.values}
+    values = {name: nw.new_series(name, part, backend=frame.implementation) for name, part in numbers.items()}
+    yield {name: values.get(name, frame[name]) for name in frame.columns}
     stray.finish()
 
 

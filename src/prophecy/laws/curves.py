@@ -19,7 +19,7 @@ from scipy.interpolate import BSpline
 from prophecy.laws import flow
 from prophecy.laws.families import Proposal
 from prophecy.laws.features import Units
-from prophecy.laws.flow import MODULUS, SIGN, Function
+from prophecy.laws.flow import Function
 from prophecy.laws.readings import Curve, Reader, added, joined, unexplained
 from prophecy.laws.settings import FunctionSettings, LawSettings
 from prophecy.laws.weak_form import Rises, alike
@@ -159,9 +159,9 @@ class _Equation:
         left = self._left(self._others(-1))
         for place in range(len(self._found))[::-1]:
             there = self._left(self._others(place))
-            broken = any(f is not None and f.kind in (MODULUS, SIGN) for f, _ in self.reads())
-            needed = self._shapes.needed_broken if broken else self._shapes.needed
-            if float(there @ there) < max(needed * float(left @ left), self._shapes.at_floor * self._floor):
+            if float(there @ there) < max(
+                self._shapes.needed * float(left @ left), self._shapes.at_floor * self._floor
+            ):
                 del self._found[place], self._chosen[place]
                 left = there
         return float(np.linalg.norm(left) / (np.linalg.norm(self._rise) + 1e-300))

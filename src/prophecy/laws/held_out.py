@@ -48,7 +48,7 @@ def held_out(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
     wider = np.sqrt(second * most) if second > laws.astray else most
     astray = second > laws.astray or most > laws.astray_once
     rows = int(max(laws.held_back) * length)
-    return HeldOut(float(min(wider, laws.widest_spread)), bool(astray), bool(second > laws.follows), rows)
+    return HeldOut(float(min(wider, laws.follows)), bool(astray), bool(second > laws.follows), rows)
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:

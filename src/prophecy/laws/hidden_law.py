@@ -47,10 +47,13 @@ def decide(context: Context, steps: int, all_settings: Settings, promising: bool
         return None
     noise = noise_of(visible, rough, settings) if visible.shape[1] < 3 else 0.0
     decided = None
-    if noise < settings.noise_least or rough > settings.smooth:
-        decided = _exact(context, visible, steps, rough, all_settings)
-    if decided is None and noise >= settings.noise_least and promising:
-        decided = _noisy(context, visible, steps, noise, all_settings)
+    try:
+        if noise < settings.noise_least or rough > settings.smooth:
+            decided = _exact(context, visible, steps, rough, all_settings)
+        if decided is None and noise >= settings.noise_least and promising:
+            decided = _noisy(context, visible, steps, noise, all_settings)
+    except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
+        return None
     return decided
 
 

@@ -252,7 +252,7 @@ def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
     of x, that sinusoid and its partner, (time, 3), or none of them where it explains little."""
     rate = derivatives(visible, 1)
     both = np.column_stack([visible, rate])[_INSIDE]
-    frequency, left = strongest(both, settings.forcing_periods, settings.forcing_worth)
+    frequency, left = strongest(both, settings.forcing_periods)
     phase = frequency * np.arange(len(visible))
     pair = np.sqrt(2) * np.column_stack([np.cos(phase), np.sin(phase)])
     return frequency, np.column_stack([rate, pair])[:, : 3 if left < settings.forcing_left else 0]

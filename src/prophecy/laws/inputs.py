@@ -201,7 +201,7 @@ def drive(context: Context, settings: Settings) -> float | None:
     if settings.laws.clean < noise.max() < settings.laws.resolved:
         recent = smoothed(recent, noise)
     for terms in _without_drive(context):
-        frequency, left = strongest(recent, settings.forcing_periods, settings.forcing_worth, terms)
+        frequency, left = strongest(recent, settings.forcing_periods, terms)
         if left < settings.forcing_left:
             return frequency
     return None
@@ -281,14 +281,14 @@ def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow
     return ready, frequency, model
 
 
-def strongest(values: Array, periods: float, worth: float, terms: Terms | None = None) -> tuple[float, float]:
+def strongest(values: Array, periods: float, terms: Terms | None = None) -> tuple[float, float]:
     """Radians a sample of the sinusoid that explains most of what a field leaves, and what is left then.
 
     The field has the given terms, all of degree 3 where None. Integrals of sinusoids over a step are differences of
     sinusoids. The frequency is near the highest peak of the spectrum of what the field leaves, or, where the response
     has settled to the period of the forcing and hides it, of the later rises. The second number is a share of the
     variance: of the rises that the field leaves, with the sinusoid against without. periods: that it has at least in
-    the series; worth: the share above which its frequency is not refined.
+    the series.
     """
     columns, rise = integrals(values, terms or flow.polynomial_terms(values.shape[1], 3))
     times = np.arange(len(values), dtype=np.float64)
@@ -305,10 +305,7 @@ def strongest(values: Array, periods: float, worth: float, terms: Terms | None =
     apart = np.pi / len(rest) / 4  # an eighth of a turn over the whole series
     peaks = [_peak(each, periods, len(rest)) for each in (rest, rise[len(rise) // 2 :])]
     near = np.unique(np.add.outer(peaks, np.arange(-2, 3) * apart))
-    shares = [left(frequency) for frequency in near]
-    best, first = float(near[np.argmin(shares)]), min(shares)
-    if first > worth:
-        return best, first
+    best = float(near[np.argmin([left(frequency) for frequency in near])])
     fine = minimize_scalar(left, bounds=(best - apart, best + apart), method="bounded", options={"xatol": 1e-12})
     return float(fine.x), float(fine.fun)
 

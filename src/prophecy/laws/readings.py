@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from prophecy.laws import flow
 from prophecy.laws.families import functions_of
 from prophecy.laws.features import Units
-from prophecy.laws.flow import MODULUS, SIGN, SINE, Function
+from prophecy.laws.flow import MODULUS, SIGN, Function
 from prophecy.laws.settings import FunctionSettings
 from prophecy.laws.weak_form import Rises, movable
 
 Array = NDArray[np.float64]
-
-_WIDE_BENDS = (SINE,)  # kinds that splines follow closely: curves that splines leave much of are none of them
 
 
 class Curve(NamedTuple):
@@ -74,7 +72,6 @@ class Reader:
     ) -> None:
         self._shapes = shapes
         self._rises, self._curve, self._known, self._rest, self._enough = rises, curve, known, left, enough
-        self._rough = enough > shapes.smooth * len(left) * rises.floor**2
         self.singles: list[Function] = []
         self._factor = np.prod(rises.path[:, list(curve.times)], axis=1)[:, None]
         self._dictionary = list(functions_of(rises.path, units, curve.of, shapes))
@@ -89,8 +86,7 @@ class Reader:
         plain = [(self._cost(each), each) for each in (*offered, None)]
         if min(plain, key=lambda item: item[0])[0] < self._enough:
             return [min(plain, key=lambda item: item[0])[1]]
-        possible = [f for f in self._dictionary if not self._rough or f.kind not in _WIDE_BENDS]
-        kinds = sorted({(f.kind, bool(f.bends)) for f in possible})
+        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary})
         trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
         self.singles = [functions[0] for _, functions in trials]
         near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]

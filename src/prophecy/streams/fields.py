@@ -1,5 +1,5 @@
 """Fields of records: name, shape, limits, unit and meaning of each in one line; the dtype, the check and the table of
-docs/prophecy.md follow from it, and so does the C struct that compiled code works on (tools/structs.py, when the
+docs/record.md follow from it, and so does the C struct that compiled code works on (tools/structs.py, when the
 package is built, where there is no NumPy)."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
 
 def documented(fields: tuple[Field, ...]) -> str:
-    """Fields as a table of docs/prophecy.md, and the size of the record."""
+    """Fields as a table of docs/record.md, and the size of the record."""
     lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
     for field in fields:
         shape = " × ".join(map(str, field.shape)) or "1"

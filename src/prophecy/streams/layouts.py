@@ -11,7 +11,7 @@ from typing import Any
 
 from prophecy.streams import members as m
 from prophecy.streams.fields import REAL, WHOLE, Field
-from prophecy.streams.record import CLOCK_FIELDS, ERRORS, FIELDS, SAMPLE_FIELDS
+from prophecy.streams.record import AHEAD_FIELDS, CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS, WAITING_FIELDS
 from prophecy.streams.settings import DEFAULT, Group
 
 _S, _W, _L = len(m.SOLVED), len(m.WINDOWS), len(m.LEVELS)
@@ -79,9 +79,10 @@ def leaves(layout: list[Any]) -> list[str]:
 
 LAYOUTS: dict[str, list[Any]] = {
     "Record": _layout(FIELDS),
-    "Calibration": _layout(ERRORS),
     "Clock": _layout(CLOCK_FIELDS),
     "Samples": _layout(SAMPLE_FIELDS),
+    "Ahead": _layout(AHEAD_FIELDS),
+    "Waiting": _layout(WAITING_FIELDS),
     "Table": TABLE,
 }
 """The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct."""

@@ -96,9 +96,13 @@ AS_NOISE, THEN = range(READINGS)
 
 # Several values ahead.
 
-KEPT, NEWEST, WIDEST = 8192, 6, 26
-"""Values kept (seasons up to 2 700 values, and what is solved anew when seasons are found), newest lags read, and lags
-at most."""
+KEPT, NEWEST, WIDEST = 8192, 6, 18
+"""Values kept (what is solved anew when seasons are found), newest lags read, and lags at most: six a season."""
 
-AHEAD_FEATURES = WIDEST + 2 + 2 + 1
-"""Lags, two seasonal profiles, two slow means, one constant."""
+AHEAD_SLOW = 2
+AHEAD_FEATURES = WIDEST + 2 + AHEAD_SLOW + 1
+"""Lags, two seasonal profiles, slow means, one constant."""
+
+AHEAD_SETS, AHEAD_READOUTS = 2, 4
+AHEAD_MEMBERS = AHEAD_READOUTS + 2
+"""Sets of normal equations, readouts solved from them, and with these the copy (the first) and the bank (the last)."""

@@ -111,7 +111,7 @@ class Prophecy:
 
         time: when each moment was, in seconds or as dates (datetime64, datetime); from the first value on or never.
         Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
-        values and clocks that are set are handled (docs/prophecy.md, "Time"). After an error everything is as it was.
+        values and clocks that are set are handled (docs/time.md). After an error everything is as it was.
         """
         if time is None and self._channels is None and self._stream.streams.take_number(value):
             return

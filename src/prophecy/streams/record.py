@@ -9,11 +9,17 @@ from __future__ import annotations
 from prophecy.streams import members as m
 from prophecy.streams.fields import REAL, WHOLE, Field, documented
 from prophecy.streams.limits import (
+    AHEAD_FEATURES,
+    AHEAD_MEMBERS,
+    AHEAD_READOUTS,
+    AHEAD_SETS,
+    AHEAD_SLOW,
     BLOCKS,
     CENTROIDS,
     DEGREES,
     FLAGS,
     JITTER,
+    KEPT,
     LARGEST,
     LARGEST_TIME,
     LOGS,
@@ -154,15 +160,6 @@ FIELDS = (
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
 
-ERRORS = tuple(
-    field
-    for field in FIELDS
-    if field.name
-    in ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
-)
-"""The fields that calibration, intervals and scores use."""
-
-
 _FARTHEST = 1e7 * LARGEST_TIME
 """Bound of times: stamps of another unit than dt are moved "long ago", up to a million of the longest intervals."""
 
@@ -217,6 +214,36 @@ SAMPLE_FIELDS = (
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
 """All means."""
+
+_SUM = 1e300
+"""Bound of sums over a stream."""
+
+_F = AHEAD_FEATURES
+
+AHEAD_FIELDS = (
+    Field("seen", WHOLE, (), 0, MOST, "values", "values so far"),
+    Field("learned", WHOLE, (), 0, MOST, "values", "values that were predicted and came"),
+    Field("period", WHOLE, (2,), 0, LONGEST, "values", "seasons whose lags are read, the shorter first; 0 for none"),
+    Field("copied", REAL, (), 0, _SUM, "signal", "sum of the absolute errors of copying"),
+    Field("excess", REAL, (), -_SUM, _SUM, "signal", "by how much ours exceeds it"),
+    Field("pending", REAL, (), -_SUM, _SUM, "signal", "sum of the distances from the copy that wait to be judged"),
+    Field("usual", REAL, (), 0, MOVED, "signal", "mean absolute difference"),
+    Field("slow", REAL, (AHEAD_SLOW,), -LARGEST, LARGEST, "signal", "slow means"),
+    Field("loss", REAL, (AHEAD_MEMBERS,), 0, _SUM, "signal", "discounted sums of the members' absolute errors"),
+    Field("power", REAL, (AHEAD_SETS, _F, _F), -_SUM, _SUM, "signal²", "normal equations: features by features"),
+    Field("moment", REAL, (AHEAD_SETS, _F), -_SUM, _SUM, "signal²", "features by the changes that came"),
+    Field("weights", REAL, (AHEAD_READOUTS, _F), -_SUM, _SUM, "1", "their solutions"),
+    Field("ring", REAL, (KEPT,), -LARGEST, LARGEST, "signal", "the last values"),
+)
+"""Predictions several values ahead (`ahead`): what is known of all of them."""
+
+WAITING_FIELDS = (
+    Field("features", REAL, (_F,), -_SUM, _SUM, "signal", "what it was read from"),
+    Field("last", REAL, (), -LARGEST, LARGEST, "signal", "the newest value then", True),
+    Field("due", REAL, (AHEAD_MEMBERS,), -_SUM, _SUM, "signal", "as each member predicts it", True),
+    Field("mixed", REAL, (), -_SUM, _SUM, "signal", "the prediction", True),
+)
+"""One prediction that waits for its value."""
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy.streams.channels import Channels
 from prophecy.streams.limits import LARGEST, MOST
-from prophecy.streams.rows import CALIBRATIONS, RECORD, check, check_clocks, check_samples
+from prophecy.streams.rows import RECORD, RECORDS, STATES, WAITINGS, check, check_clocks, check_samples
 
 
 def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -39,23 +39,7 @@ def _refill_rings(stream: Channels, records: NDArray[Any], rings: NDArray[Any]) 
     stream.rings[:, :used] = rings
 
 
-def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, tuple[int, ...]]:
-    """How many values an `Ahead` has seen, when it looks for seasons next, and those found, each at most `longest`."""
-    seen = _checks.whole("seen", meta["seen"], least=0)
-    following = _checks.whole("next", meta["next"], least=first)
-    if seen > MOST or following != first << max(0, (seen // first).bit_length()):
-        raise ValueError(f"seen and next must be the times of {first} values, doubled until the latter is larger")
-    found = tuple(_checks.whole("season", season, least=4) for season in meta["seasons"])
-    if len(found) > 2 or any(season > longest for season in found):
-        raise ValueError(f"seasons must be two at most, of at most {longest} values, got {found}")
-    return seen, following, found
-
-
-WAITING = frozenset({"last", "due", "mixed"})
-"""Arrays of a `Ahead` that are NaN where nothing is predicted yet."""
-
-
-def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table: NDArray[np.void]) -> None:
+def restored_ahead(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table: NDArray[np.void]) -> None:
     """Set the arrays of a fresh `Ahead` to those of a file."""
     if own.keys() != arrays.keys():
         raise ValueError(f"it must hold {', '.join(own)}, and holds {', '.join(arrays)}")
@@ -63,12 +47,10 @@ def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table:
         theirs = arrays[name]
         if (theirs.dtype, theirs.shape) != (mine.dtype, mine.shape):
             raise ValueError(f"{name} must be {mine.dtype} {mine.shape}, got {theirs.dtype} {theirs.shape}")
-        if mine.dtype == np.float64 and not (np.isfinite(theirs) | (np.isnan(theirs) & (name in WAITING))).all():
-            raise ValueError(f"{name} must hold finite numbers")
-    check(arrays["records"], table)
-    CALIBRATIONS.check(arrays["errors"])
-    for name in ("rings", "ring"):
-        if not (np.abs(arrays[name]) <= LARGEST).all():
-            raise ValueError(f"{name} must hold values of at most {LARGEST:g} in size")
+    check(arrays["records"][:2], table)
+    for limits, name in ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting")):
+        limits.check(arrays[name])
+    if not (np.abs(arrays["rings"]) <= LARGEST).all():
+        raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
     for name, mine in own.items():
         mine[...] = arrays[name]

@@ -13,15 +13,13 @@ from prophecy.streams.fields import WHOLE, Field
 from prophecy.streams.kernels.entry import begin_all, layout
 from prophecy.streams.layouts import LAYOUTS
 from prophecy.streams.limits import ON_GRID, RING, SHORTEST
-from prophecy.streams.record import CLOCK_FIELDS, ERRORS, FIELDS, SAMPLE_FIELDS
+from prophecy.streams.record import AHEAD_FIELDS, CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS, WAITING_FIELDS
 from prophecy.streams.settings import DEFAULT, Settings
 
 Records = NDArray[np.void]
 
 DTYPES = {name: np.dtype(fields) for name, fields in LAYOUTS.items()}
-RECORD, CALIBRATION, CLOCK, SAMPLES, TABLE = (
-    DTYPES[name] for name in ("Record", "Calibration", "Clock", "Samples", "Table")
-)
+RECORD, CLOCK, SAMPLES, AHEAD, WAITING, TABLE = DTYPES.values()
 
 
 def offsets(dtype: np.dtype[Any], start: int = 0) -> dict[str, int]:
@@ -85,7 +83,14 @@ class Limits:
                 records.view(kind).reshape(len(records), -1)[chosen] = nearest[chosen]
 
 
-RECORDS, CALIBRATIONS, CLOCKS, ALL_SAMPLES = map(Limits, (FIELDS, ERRORS, CLOCK_FIELDS, SAMPLE_FIELDS))
+RECORDS, CLOCKS, ALL_SAMPLES = map(Limits, (FIELDS, CLOCK_FIELDS, SAMPLE_FIELDS))
+STATES, WAITINGS = Limits(AHEAD_FIELDS), Limits(WAITING_FIELDS)
+
+
+def settle_ahead(arrays: dict[str, NDArray[Any]]) -> None:
+    """The same for the arrays of an `Ahead`."""
+    for limits, name in ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting")):
+        limits.settle(arrays[name])
 
 
 def settle(records: Records, clocks: Records, samples: Records) -> None:

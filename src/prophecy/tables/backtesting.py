@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting.batch import in_order
-from prophecy.forecasting.known import Known
 from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
 from prophecy.frames.table import unstacked
-from prophecy.laws.settings import Settings
-from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
+from prophecy.tables.forecasting import Bounds, Progress, Season, Task, load_models, shown, solve_task
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
+
+if TYPE_CHECKING:
+    from prophecy.laws.settings import Settings
 
 Array = NDArray[np.float64]
 
@@ -106,10 +107,8 @@ class Backtest:
 
     def to_frame(self) -> Any:
         """One row for each model, series and fold, as a frame of the kind that came in."""
-        rows = [asdict(score) for score in self.scores]
-        kind = self.source.kind
         names = [part.name for part in fields(Score)]
-        return build({name: [row[name] for row in rows] for name in names}, kind)
+        return build({name: [getattr(score, name) for score in self.scores] for name in names}, self.source.kind)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
         """The first series with what was forecast in every fold, and every model's error; see `Forecast.plot`."""
@@ -180,6 +179,7 @@ def backtest_sources(
     others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
     tasks = [_fold(sources[name], cut, horizon, season, known) for name, cuts in plan.items() for cut in cuts]
+    load_models()
     with shown(progress, len(tasks), "fold") as tell:
         one = partial(solve_task, horizon=horizon, **options)
         ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]
@@ -215,11 +215,8 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
 
 def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> Task:
     found = known_for(known, source, 0)
-    part = None if found is None else Known(found.values[: cut + horizon], found.names)
-    grid = source.series.grid
-    seasons = (
-        (None if grid is None or not source.series.regular else grid.seasons(cut) or None) if season is None else season
-    )
+    part = None if found is None else replace(found, values=found.values[: cut + horizon])
+    seasons = source.series.seasons(cut) or None if season is None else season
     return Task(source.values[:cut], seasons, part)
 
 
@@ -248,37 +245,26 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
 def _scored(
     title: str, name: Key, fold: int, source: Source, cut: int, horizon: int, found: Forecast | Failure, season: int
 ) -> Score:
-    times = source.series.times
-    cutoff = times.text(cut - 1) if times is not None else str(cut)
-    if isinstance(found, Failure):
-        nothing = dict.fromkeys(MEASURES, float("nan"))
-        return Score(title, str(name), fold, cutoff, 0, **nothing, error=f"{type(found.error).__name__}: {found.error}")
-    truth = source.values[cut : cut + horizon]
+    times, truth = source.series.times, source.values[cut : cut + horizon]
     there = np.isfinite(truth)
-    if not there.any():
-        return Score(
-            title,
-            str(name),
-            fold,
-            cutoff,
-            0,
-            **dict.fromkeys(MEASURES, float("nan")),
-            error="no values to compare with",
-        )
-    mean, lower, upper = (np.asarray(part, dtype=np.float64) for part in (found.point, found.lower, found.upper))
-    off = np.abs(truth - mean)[there]
-    certain = bool((upper == lower).all() and (lower == mean).all())
-    quantiles = np.stack([mean] * len(PROBABILITIES)) if certain else np.asarray(found.quantile(PROBABILITIES))
-    return Score(
-        title, str(name), fold, cutoff, int(there.sum()),
+    score = partial(Score, title, str(name), fold, times.text(cut - 1) if times is not None else str(cut))
+    if isinstance(found, Failure) or not there.any():
+        wrong = f"{type(found.error).__name__}: {found.error}" if isinstance(found, Failure) else "no values to compare"
+        return score(0, **dict.fromkeys(MEASURES, float("nan")), error=wrong)
+    point, lower, upper = (np.asarray(part, dtype=np.float64) for part in (found.point, found.lower, found.upper))
+    off = np.abs(truth - point)[there]
+    certain = bool((upper == lower).all() and (lower == point).all())
+    quantiles = np.stack([point] * len(PROBABILITIES)) if certain else np.asarray(found.quantile(PROBABILITIES))
+    return score(
+        int(there.sum()),
         mae=float(off.mean()),
         rmse=float(np.sqrt(np.mean(off**2))),
-        smape=float(np.mean(evaluation.smape(truth[there], mean[there]))),
-        mase=evaluation.mase(truth, mean, source.values[:cut], season),
+        smape=float(np.mean(evaluation.smape(truth[there], point[there]))),
+        mase=evaluation.mase(truth, point, source.values[:cut], season),
         crps=float(np.mean(evaluation.crps(truth, quantiles, PROBABILITIES)[there])),
         coverage=float("nan") if certain else evaluation.coverage(truth[there], lower[there], upper[there]),
         width=float("nan") if certain else float(np.mean((upper - lower)[there])),
-    )  # fmt: skip
+    )
 
 
 def _mean(values: Iterable[float], squares: bool) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
-from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.batch import Stopped, in_order
-from prophecy.forecasting.known import Known
-from prophecy.forecasting.own import Fit, own_candidates
 from prophecy.frames.collect import is_table, read, split
 from prophecy.frames.source import Key, Source
-from prophecy.laws.context import check_variables
-from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.tables.regressors import known_for
+
+if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
+    from prophecy.forecasting.known import Known
+    from prophecy.forecasting.own import Fit
+    from prophecy.laws.settings import Settings
 
 Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
@@ -196,6 +196,9 @@ def forecast_many(
 def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> Settings | None:
     if candidates is None:
         return settings
+    from prophecy.forecasting.own import own_candidates
+    from prophecy.laws.settings import DEFAULT
+
     settings = settings or DEFAULT
     return replace(settings, ordinary=replace(settings.ordinary, own=own_candidates(candidates)))
 
@@ -215,6 +218,7 @@ def forecast_sources(
     if not sources:
         return Forecasts({})
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
+    load_models()
     with shown(progress, len(tasks)) as tell:
         one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
         if client is None:
@@ -242,8 +246,16 @@ def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
     return Task(source.values, seasons, known_for(known, source, _checks.whole("horizon", horizon)))
 
 
+def load_models() -> None:
+    """Load what forecasts, before processes are made that share it."""
+    import prophecy.forecasting.entry  # noqa: F401
+
+
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
+    from prophecy.forecasting import forecast as solve
+    from prophecy.laws.context import check_variables
+
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
     if known < SHORTEST:

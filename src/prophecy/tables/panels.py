@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._forecast import Forecast
-from prophecy.anomalies.kinds import Kind
 from prophecy.frames.source import Source
 from prophecy.frames.times import Times
 
@@ -31,11 +30,11 @@ DARK: Colours = {
 RIVALS = ("#d97706", "#059669", "#9333ea", "#0891b2", "#be185d")
 
 SHAPES: dict[str, tuple[str, str]] = {
-    Kind.SPIKE: ("o", "circle"),
-    Kind.SHIFT: ("s", "square"),
-    Kind.NOISE: ("^", "triangle-up"),
-    Kind.FLAT_LINE: ("D", "diamond"),
-    Kind.LOST_SEASON: ("P", "cross"),
+    "spike": ("o", "circle"),
+    "shift": ("s", "square"),
+    "change of noise": ("^", "triangle-up"),
+    "flat line": ("D", "diamond"),
+    "lost season": ("P", "cross"),
 }
 """Flagged rows by what happened, in matplotlib and in Plotly: shapes, which print and colour blindness leave apart."""
 
@@ -106,7 +105,7 @@ class Panel:
             rival = line.role == "rival"
             colour = RIVALS[rivals.index(line.name) % len(RIVALS)] if rival else colours.get(line.role, colours["ink"])
             flagged = line.role == "flagged"
-            shape = SHAPES.get(line.name, SHAPES[Kind.SPIKE]) if flagged else (".", "circle")
+            shape = SHAPES.get(line.name, SHAPES["spike"]) if flagged else (".", "circle")
             size = (6.0 if flagged else 3.2) if line.dots else 1.9 if line.role == "forecast" else 1.2
             made.append((line, Look(colour, size, rival, shape if line.dots else None)))
         return made

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.known import Known
 from prophecy.frames.clock import in_narwhals, is_frame
 from prophecy.frames.collect import as_frame, read, split
 from prophecy.frames.columns import Hints, kind_of
@@ -18,6 +17,9 @@ from prophecy.frames.roles import JOINT
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.frames.times import Times
+
+if TYPE_CHECKING:
+    from prophecy.forecasting.known import Known
 
 Array = NDArray[np.float64]
 
@@ -29,6 +31,8 @@ def known_for(known: Any, source: Source, horizon: int) -> Known | None:
     """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
     if known is None:
         return None
+    from prophecy.forecasting.known import Known
+
     if callable(known):  # known(source, horizon), for callers that have their own tables
         made: Known = known(source, horizon)
         return made
@@ -44,6 +48,8 @@ def known_for(known: Any, source: Source, horizon: int) -> Known | None:
 
 def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:
     """Regressors without times: a row for each row of the series and for each to come."""
+    from prophecy.forecasting.known import Known
+
     rows, values = len(source.series.values) + horizon, np.asarray(known, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != rows:

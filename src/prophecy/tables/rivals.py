@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from prophecy._forecast import Forecast
 
@@ -120,7 +120,7 @@ def _filled(context: Array) -> Array:
 
 
 def _normal(centre: Array, deviation: Array, level: float, method: str) -> Forecast:
-    half = float(ndtri(0.5 + level / 2)) * deviation
+    half = NormalDist().inv_cdf(0.5 + level / 2) * deviation
     return Forecast(centre, centre - half, centre + half, level, method)
 
 

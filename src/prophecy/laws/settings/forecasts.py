@@ -32,7 +32,6 @@ class Settings:
     forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
     forcing_least: int = 128  #: samples: six for each of those terms
     forcing_periods: float = 4.0  #: that a forcing has at least in them; slower ones are drifts
-    forcing_worth: float = 0.8  #: as `forcing_left`, before the frequency is refined: half a period off leaves 0.8
     #: Share of the unexplained variance that one sinusoid must leave less of: forced systems leave 0 to 0.22 with 1 %
     #: noise, 120 others 0.32 and more
     forcing_left: float = 0.25

@@ -35,7 +35,6 @@ class FunctionSettings:
     determined: float = 1e-7  #: of a column: what powers and other curves leave of it must be more to count
     times: float = 2.0  #: for every variable that a curve is multiplied by, it must leave this much less (in squares)
     needed: float = 2.0  #: a curve without which this much more is left stays; the others were stand-ins
-    needed_broken: float = 8.0  #: the same beside kinks and jumps, whose integrals over a step are less exact
     multiplied: int = 4  #: variables up to which curves are multiplied by products of two
     at_floor: float = 0.05  #: of the square sum of integration errors, an upper bound: nothing is left to explain
 
@@ -47,13 +46,10 @@ class FunctionSettings:
     beyond: float = 1.2  #: of what the spline leaves (in squares), a function may leave this much more
     explained: float = 0.3  #: of the square sum of integration errors: what a function may leave in any case
     close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
-    smooth: float = (
-        100.0  #: times the square sum of integration errors: where splines leave more, the curve bends sharply
-    )
 
     # Quotients
     numerators: int = 3  #: their degree: saturations of two variables, times a third
-    dampings: tuple[float, ...] = (1e-12, 1e-9, 1e-6, 1e-3)  #: of the largest singular value, tried in turn
+    dampings: tuple[float, ...] = (1e-12, 1e-6)  #: of the largest singular value, tried in turn
     pole_free: float = 1e-3  #: of its largest value: a denominator that comes closer to zero on the path has a pole
 
 

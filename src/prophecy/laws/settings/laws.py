@@ -119,8 +119,9 @@ class LawSettings:
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0
     astray_once: float = 8.0  #: the same in one of them; true laws of a thrown ball, solved from half of it, are 6 off
-    follows: float = 10.0  #: the same from which on its path is not followed either, and other candidates are tried
-    widest_spread: float = 30.0  #: times as wide as a law says, at most
+    #: The same from which on its path is not followed either, and other candidates are tried; a law is made that much
+    #: wider than it says at most
+    follows: float = 10.0
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
     stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are

@@ -1,38 +1,28 @@
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport AHEAD_FEATURES, AHEAD_MEMBERS, Calibration, Record, Table
+from prophecy.streams.kernels.structs cimport AHEAD_FEATURES, WIDEST, Ahead, Record, Table, Waiting
 
 ctypedef double Features[AHEAD_FEATURES]
-ctypedef double Power[AHEAD_FEATURES][AHEAD_FEATURES]
-ctypedef double Due[AHEAD_MEMBERS]
 
 
-# What `ahead.Ahead` has learned: its arrays.
-cdef struct Learned:
+# What an `ahead.Ahead` works on. Records: the bank, a copy of it to roll forward, the errors of the mixture.
+cdef struct Model:
+    Ahead* a
+    Waiting* rows
+    Record* records
+    double* rings
     long long horizon
     long long lags
-    const long long* lag
-    const long long* found
-    double* ring
-    Features* features
-    double* last
-    Due* due
-    double* mixed
-    Power* power
-    Features* moment
-    Features* weights
-    double* loss
-    double* slow
-    double* sums
+    long long lag[WIDEST]
 
 
-cdef void _read(const Table* t, Learned* f, long long count, long long first, const double* slow, double unit, double* out) noexcept nogil
+cdef void _choose_lags(Model* f) noexcept nogil
+cdef void _add_lag(Model* f, long long age) noexcept nogil
+cdef void _read(const Table* t, const Model* f, long long count, long long first, const double* slow, double* out) noexcept nogil
 cdef void _follow(const Table* t, double* slow, double value, long long count) noexcept nogil
-cdef void _learn(const Table* t, Learned* f, const double* features, double change) noexcept nogil
-cdef void _solve(Features* power, const double* moment, double ridge, Features* factor, double* weights) noexcept nogil
-cdef double _mix(const Table* t, const double* loss, double usual, const double* due) noexcept nogil
-cdef void _judge(const Table* t, Learned* f, double value, long long place) noexcept nogil
-cdef void _advance(const Table* t, Learned* f, Record* records, double* rings, Record* e, const Where* where, double value, long long count, double* out) noexcept nogil
-cdef void _again(const Table* t, Learned* f, long long seen, double unit) noexcept nogil
-cdef void _copy_in(Record* r, const Calibration* e) noexcept nogil
-cdef void _copy_out(Calibration* e, const Record* r) noexcept nogil
-cdef Learned _learned(dict arrays, object lags, object found) except *
+cdef void _learn(const Table* t, Ahead* a, const double* features, double change) noexcept nogil
+cdef void _solve(const Features* power, const double* moment, double ridge, double* weights) noexcept nogil
+cdef double _mix(const Table* t, const Ahead* a, const double* due) noexcept nogil
+cdef void _judge(const Table* t, Model* f, Waiting* row, double value, const Where* where, double* out) noexcept nogil
+cdef void _predict(const Table* t, Model* f, Waiting* row, double newest) noexcept nogil
+cdef void _advance(const Table* t, Model* f, const Where* where, double value, double* out) noexcept nogil
+cdef void _follow_seasons(const Table* t, Model* f) noexcept nogil

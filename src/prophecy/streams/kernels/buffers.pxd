@@ -2,7 +2,7 @@
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport LEVELS, Calibration, Clock, Record, Samples, Table
+from prophecy.streams.kernels.structs cimport LEVELS, Ahead, Clock, Record, Samples, Table, Waiting
 
 
 cdef inline void* _memory(object array, str name, Py_ssize_t size, Py_ssize_t count, str kinds, bint changed) except NULL:
@@ -40,8 +40,12 @@ cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
     return <Record*> _memory(array, "records", sizeof(Record), count, "", True)
 
 
-cdef inline Calibration* calibration_of(object array, Py_ssize_t count) except NULL:
-    return <Calibration*> _memory(array, "errors", sizeof(Calibration), count, "", True)
+cdef inline Ahead* ahead_of(object array) except NULL:
+    return <Ahead*> _memory(array, "state", sizeof(Ahead), 1, "", True)
+
+
+cdef inline Waiting* waiting_of(object array, Py_ssize_t count) except NULL:
+    return <Waiting*> _memory(array, "waiting", sizeof(Waiting), count, "", True)
 
 
 cdef inline Clock* clocks_of(object array, Py_ssize_t count) except NULL:

@@ -53,8 +53,10 @@ def mixed(weights, scales, ahead, members):
 
 def learn_shrinkage(r, t, value, difference, part):
     """Learn from the actual change `difference`, over 1/part steps, where `shrink_ahead` was forecast."""
+    half: cython.double[2]
+    half[0] = half[1] = 0.5
     learn(
-        r.shrink_weight, r.shrink_scale, r.shrink_peak, r.shrink_last_peak, r.shrink_ahead, t.shrink_prior,
+        r.shrink_weight, r.shrink_scale, r.shrink_peak, r.shrink_last_peak, r.shrink_ahead, half,
         2, t.share, t.ceiling, r.learned, t, difference, part, value,
     )  # fmt: skip
     actual, forecast = difference * part, r.shrink_ahead[0] * part

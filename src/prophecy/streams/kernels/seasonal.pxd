@@ -25,6 +25,7 @@ cdef double slope(const Record* r, const double* ring, const Table* t, double al
 cdef bint is_missing(const Record* r, long long ago) noexcept nogil
 cdef void mark(Record* r, bint missing) noexcept nogil
 cdef void fill_features(Record* r, const double* ring, const Table* t, long long count, long long available) noexcept nogil
+cdef void divide(double* weights, double bank) noexcept nogil
 cdef void begin(Record* r, const Table* t) noexcept nogil
 cdef void solve(Record* r, const Table* t, long long m, double difference, double part) noexcept nogil
 cdef void learn_readouts(Record* r, const Table* t, double difference, double part) noexcept nogil

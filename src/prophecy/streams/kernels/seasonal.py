@@ -1,15 +1,15 @@
-r"""Members that use the seasons, a second mixture of them with the forecast of the bank, and when they run.
+r"""Experts that use the seasons, a second mixture of them with the forecast of the bank, and when they sleep.
 
-Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by
-recursive least squares on the newest lags and the values around one and two seasons back and their mean over up to 16
-seasons, and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed
-with the bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over:
-against the bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
+Five experts join once `periods` has found a season (docs/prophecy.md, "Seasons"): three readouts solved by recursive
+least squares on the newest lags and the values around one and two seasons back and their mean over up to 16 seasons,
+and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed with the
+bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over: against the
+bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
 
-Everything is relative to the newest value, so offsets and units change nothing. Seasons are looked for once in a while
-(`check_if_due`). While the seasonal members do not help (or the bank already predicts nearly all there is) they are
-switched off; a stream without seasons computes nothing here. Members of new periods are solved from the values kept, so
-that they help at once.
+Everything is relative to the newest value, so offsets and units change nothing. Periods are looked for once in a while
+(`check_if_due`). While the experts do not help (or the bank already predicts nearly all there is) they sleep; a stream
+without seasons computes nothing here. Experts of new periods are solved from the values kept, so that they help at
+once.
 """
 
 import cython
@@ -50,10 +50,10 @@ def share(r):
 
 def slope(r, ring, t, alone):
     """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
-    count for it is the mean slope of up to 16 seasons at this phase, over `sloped` of a period to either side: there,
+    count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine loses 1 % of its slope): there,
     other than at the newest value, both sides are known."""
     part, period = share(r), r.season_periods[0]
-    wide = max(1.0, floor(t.seasonal.sloped * period + 0.5))
+    wide = max(1.0, floor(period / 24.0 + 0.5))
     seasons = min(t.seasonal.averaged, whole((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
     if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
         return alone
@@ -111,6 +111,13 @@ def fill_features(r, ring, t, count, available):
             features[6 + j] = total / seasons - newest
 
 
+def divide(weights, bank):
+    """Weights of the mixture: `bank` for the bank, the rest in equal parts for the experts."""
+    weights[0] = bank
+    for i in range(1, SEASON_MEMBERS):
+        weights[i] = (1.0 - bank) / (SEASON_MEMBERS - 1)
+
+
 def begin(r, t):
     """Members of new periods, which have learned nothing yet."""
     r.season_seen, r.season_mixed, r.season_power = 0, 0, 0.0
@@ -120,15 +127,15 @@ def begin(r, t):
         for i in range(SEASON_FEATURES):
             r.season_weights[m][i] = 0.0
         r.season_growth[m], r.season_size[m], r.season_errors[m] = 1.0, 0.0, 0.0
+    divide(r.season_mix, t.seasonal.bank)
     for i in range(SEASON_MEMBERS):
-        r.season_mix[i], r.season_scales[i] = t.seasonal.prior[i], 0.0
-        r.season_peak[i], r.season_last_peak[i] = 0.0, 0.0
+        r.season_scales[i], r.season_peak[i], r.season_last_peak[i] = 0.0, 0.0, 0.0
     r.season_sums[0], r.season_sums[1] = 0.0, 0.0
 
 
 def solve(r, t, m, difference, part):
     """One step of recursive least squares of readout m, from the features it predicted with. The growth by 1/√λ is kept
-    beside the factor (`season_growth`), and applied every `tidy` values."""
+    beside the factor (`season_growth`), and applied every 16 values."""
     phi: cython.double[SEASON_ROW]
     g: cython.double[SEASON_ROW]
     n, stride, forgetting = SEASON_WIDTHS[m], SEASON_STRIDES[m], t.seasonal.memory[m]
@@ -144,19 +151,21 @@ def solve(r, t, m, difference, part):
         r.season_power = size
     if factor[0] == 0.0:
         for i in range(n):
-            factor[i * (stride + 1)] = sqrt(t.seasonal.prior_power / r.season_power)
-        r.season_growth[m], r.season_size[m] = 1.0, n * t.seasonal.prior_power / r.season_power
+            factor[i * (stride + 1)] = sqrt(t.prior_power / r.season_power)
+        r.season_growth[m], r.season_size[m] = 1.0, n * t.prior_power / r.season_power
     usual = r.season_errors[m]
     noise = 1.0
-    if r.season_seen > 2 * SEASON_FEATURES and fabs(error) > t.seasonal.robust * usual:
-        noise = fabs(error) / max(t.seasonal.robust * usual, t.smallest)
+    if r.season_seen > 2 * SEASON_FEATURES and fabs(error) > usual:
+        noise = fabs(error) / max(usual, t.smallest)
     update(factor, n, stride, r.season_growth[m], forgetting * noise, error, phi, g, weights)
-    if r.season_size[m] * r.season_power < t.seasonal.bound:
+    if r.season_size[m] * r.season_power < t.bound:
         r.season_growth[m] /= sqrt(forgetting)
-    if r.season_seen % t.seasonal.tidy == 0:
+    if r.season_seen % 16 == 0:
         r.season_size[m] = grow(factor, n * stride, r.season_growth[m])
         r.season_growth[m] = 1.0
-    r.season_errors[m] += (min(fabs(error), 1e79) - usual) * max(t.seasonal.usual_rate, 1.0 / (r.season_seen + 1))
+    r.season_errors[m] += (min(fabs(error), 1e79) - usual) * max(
+        1.0 - t.seasonal.memory[SEASON_SOLVED - 1], 1.0 / (r.season_seen + 1)
+    )
 
 
 def learn_readouts(r, t, difference, part):
@@ -166,15 +175,17 @@ def learn_readouts(r, t, difference, part):
     size = 0.0
     for i in range(SEASON_FEATURES):
         size += r.season_features[i] * r.season_features[i]
-    r.season_power += (size - r.season_power) / t.seasonal.power_over
+    r.season_power += (size - r.season_power) / t.tidy
     r.season_seen += 1
 
 
 def learn_mixture(r, t, difference, part, value):
     """The bank's rule for weights and scales, over the members of this mixture."""
+    prior: cython.double[SEASON_MEMBERS]
+    divide(prior, t.seasonal.bank)
     mixture.learn(
-        r.season_mix, r.season_scales, r.season_peak, r.season_last_peak, r.season_ahead, t.seasonal.prior,
-        SEASON_MEMBERS, t.share, t.season_ceiling, r.season_mixed, t, difference, part, value,
+        r.season_mix, r.season_scales, r.season_peak, r.season_last_peak, r.season_ahead, prior,
+        SEASON_MEMBERS, t.share, t.ceiling, r.season_mixed, t, difference, part, value,
     )  # fmt: skip
     r.season_mixed += 1
 
@@ -236,17 +247,18 @@ def replay(r, ring, t, count, available, alone, keep):
     """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. keep: members
     of periods that are merely known better now count for as much as they did."""
     weights: cython.double[SEASON_MEMBERS]
+    divide(weights, t.seasonal.joined)
     for i in range(SEASON_MEMBERS):
-        weights[i] = r.season_mix[i] if keep else t.seasonal.first[i]
+        weights[i] = r.season_mix[i] if keep else weights[i]
     begin(r, t)
     period = max(r.season_periods[0], r.season_periods[1])
     longest = whole(period * (2 if available > 2.5 * period else 1)) + SEASON_LAGS + 2
-    for ago in range(min(available - longest, t.seasonal.replayed), 0, -1):
+    for ago in range(min(available - longest, LONGEST), 0, -1):
         then = count - ago
         fill_features(r, ring, t, then, available - ago)
         predict(r, t, 0.0)
         newest, value = ring[(then - 1) % RING], ring[then % RING]
-        if ago <= t.seasonal.replayed_mixture:
+        if ago <= LONGEST // 8:
             learn_mixture(r, t, value - newest, 1.0, value)
         learn_readouts(r, t, value - newest, 1.0)
     alone = max(alone, t.smallest)  # after a long rest it is below, and weights over it would overflow
@@ -326,8 +338,9 @@ def check(r, ring, t, count, search):
         before = r.season_periods[s]
         if stays:
             periods[s], strengths[s] = before, r.season_strength[s]
-        changed = changed or fabs(periods[s] - before) > t.seasonal.changed * before
-        others = others or fabs(periods[s] - before) > t.seasonal.other * before
+        # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
+        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
+        others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     # Members of other periods than those that did not help run until the next check.
     useless: cython.bint = was_on and not changed and r.season_sums[1] > t.seasonal.useless * r.season_sums[0]

@@ -48,7 +48,6 @@ from cython.cimports.prophecy.streams.kernels.structs import (
     ORDER,
     PARABOLA,
     RING,
-    SEASON_MEMBERS,
     SEASON_SOLVED,
     SHORT_ROW,
     SHORTS,
@@ -70,12 +69,11 @@ def begin(r, t):
         r.growth[s] = 1.0
         for i in range(WIDTH):
             r.readout[s][i] = t.start[s][i]
-    for i in range(SEASON_MEMBERS):
-        r.season_mix[i] = t.seasonal.prior[i]
+    seasonal.divide(r.season_mix, t.seasonal.bank)
     for s in range(SEASON_SOLVED):
         r.season_growth[s] = 1.0
     for i in range(2):
-        r.shrink_weight[i] = t.shrink_prior[i]
+        r.shrink_weight[i] = 0.5
 
 
 def step(r, ring, t, value):

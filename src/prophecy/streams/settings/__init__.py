@@ -1,6 +1,6 @@
 """The numbers that steer the bank, each with its unit and the reason for it. `Prophecy(settings=...)` takes others.
 
-`Settings` holds those of the step (`bank.py`) and groups of others: `seasons`, `lines` and `seasonal` (`seasons.py`),
+`Settings` holds those of the step (`bank.py`) and groups of others: `periods` and `seasonal` (`seasons.py`),
 `alarms`, `clock` (`times.py`), `ahead`. `replace(DEFAULT, alarms=replace(DEFAULT.alarms,
 window=10))`, with `dataclasses.replace`, is how ablations are made (benchmarks/bank_ideas.py). Compiled code reads them
 from the table it is handed (`table.TABLE`, which has the same groups), so nothing is compiled anew for others.

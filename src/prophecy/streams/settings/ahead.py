@@ -23,7 +23,6 @@ class AheadSettings(Group):
         "discount": (0.5, 1.0),
         "forgetting": (0.5, 1.0),
         "rolled": (1, 4096),
-        "nearly": (0.0, 1.0),
     }
 
     allowed: float = 0.018
@@ -36,9 +35,6 @@ class AheadSettings(Group):
     -0.1 %."""
     profile: int = 16
     """Seasons averaged. 4: +0.7, +0.6; +0.6, +1.5 %. 8: +0.4, +0.4; +0.1, +0.1 %."""
-    first: int = 128
-    """Values after which seasons are looked for, and again whenever their number has doubled. 64: +0.0, +0.1; -0.1,
-    -0.0 %. 256: +0.3, +0.3; -0.1, -0.1 %."""
     solved_every: int = 16
     """Values between two solutions, of four systems of 31 unknowns each. 8, for twice as many of them: -0.1, +0.1;
     -0.7,
@@ -61,15 +57,3 @@ class AheadSettings(Group):
     +0.0; -0.0, +0.2 %."""
     rolled: int = 48
     """Distance up to which the bank is rolled forward beside them: it costs h steps a value."""
-    alike: float = 0.2
-    stands_out: float = 0.1
-    """Autocorrelation of a season, and by how much it must exceed the lowest one before it: that of a random walk has
-    ripples. 0.1 for the first: 0.0 %; 0.4: +0.5, +0.6; -0.0, -0.0 %. Nothing for the second: +0.0, +0.0; -0.0, +0.2
-    %."""
-    nearly: float = 0.7
-    """Share of the strongest autocorrelation that the shorter season has. 0.5: +0.1 % at most; 0.9: +0.4, +0.1; +0.0,
-    +0.0 %."""
-    longer: float = 1.5
-    better: float = 0.02
-    """A second season is so many times longer, and has an autocorrelation larger by so much. 3 for the first: 0.0 %;
-    0.01 for the second: 0.0 %; 0.05: +2.0, +1.5; +0.1, +0.0 %."""

@@ -29,7 +29,6 @@ class Settings(Group):
         "lowest": (0.0, 1.0),
         "highest": (1.0, 1e6),
         "stuck": (2, 2**20),
-        "shrink_prior": (0.0, 1.0),
     }
 
     # The mixture.
@@ -52,14 +51,9 @@ class Settings(Group):
     is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
     1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two costs short
     series."""
-    season_ceiling: float = 9.0
-    """The same for the second mixture, of the bank with the seasonal members: ETTh1's mean error is 0.7973 of copying's
-    with nine and 0.7976 with three, so little depends on it."""
     shrink_discount: float = 0.99
     """Factor per sample of the sums that the share of forecast changes that come is estimated from (`shrinkage.py`):
     100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less."""
-    shrink_prior: tuple[float, ...] = (0.5, 0.5)
-    """Prior of the forecast change in full, and of the share of it that comes on average."""
     prior_solved: float = 4.0
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few."""
     alternating: tuple[float, ...] = (0.9, 0.98)

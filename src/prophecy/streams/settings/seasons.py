@@ -1,4 +1,4 @@
-"""Numbers that say which periods a stream has (`seasons`, `lines`) and steer the members that use them (`seasonal`).
+"""Numbers that say which periods a stream has (`periods`) and steer the experts that use them (`seasonal`).
 
 Where no other reason is given a value was chosen on made streams with known seasons and on resonances and walks without
 (benchmarks/streams.py, part `seasons`), so that none is found where there is none. What half and twice each of them
@@ -42,60 +42,25 @@ class PeriodSettings(Group):
 
 @dataclass(frozen=True)
 class SeasonalSettings(Group):
-    """The members that use the seasons, and the mixture of them with the bank (`seasonal.py`)."""
+    """The experts that use the seasons, and the mixture of them with the bank (`kernels/seasonal.py`)."""
 
-    LIMITS: ClassVar = {
-        "averaged": (1, 256),
-        "tidy": (1, 128),
-        "replayed": (1, 4352),
-        "replayed_mixture": (1, 4352),
-        "memory": (0.9, 1.0),
-        "sloped": (0.0, 0.25),
-        "prior": (0.0, 1.0),
-        "first": (0.0, 1.0),
-    }
+    LIMITS: ClassVar = {"averaged": (1, 256), "memory": (0.9, 1.0), "bank": (0.0, 1.0), "joined": (0.0, 1.0)}
 
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
     memory: tuple[float, ...] = (0.999, 0.998, 0.995)
     """Forgetting per value of the three readouts: memories of 1000, 500 and 200 values; small ones can afford to forget
     sooner."""
-    prior: tuple[float, ...] = (0.3, 0.2, 0.15, 0.15, 0.1, 0.1)
-    """Prior of the mixture: the bank first, then three readouts and the mean differences of both periods."""
-    first: tuple[float, ...] = (0.8, 0.06, 0.04, 0.04, 0.03, 0.03)
-    """Its weights when members of a season join: they were solved from the past, the bank's errors are known. They may
-    overtake it within some ten values. From the prior instead, yearly sunspots lose 1.7 % and short series 0.2 %."""
-    prior_power: float = 1e6
-    """Prior variance of the weights times the mean square of the features: next to no prior knowledge."""
-    bound: float = 1e12
-    """Nothing is forgotten while the weights' variance times the features' power is beyond this: directions that are
-    never excited would grow without end."""
-    tidy: int = 16
-    """Values between two applications of a factor's growth: by 1.04 at most, and a sixteenth of the work."""
-    power_over: float = 64.0
-    """Values over which the mean square of the features is averaged."""
-    robust: float = 1.0
-    """Errors beyond this many mean absolute errors count in proportion to their size, not its square (Huber): 0.2 % of
-    ETTh1's error, and no outlier is remembered."""
-    usual_rate: float = 0.005
-    """Rate per value at which that mean absolute error is averaged: 200 values, the shortest memory of a readout."""
-    replayed: int = 2048
-    """Past values a newly found season is learned from at once."""
-    replayed_mixture: int = 256
-    """The last of them, from which the scales of the mixture are learned too."""
-    sloped: float = 1.0 / 24.0
-    """Part of a period to either side over which a seasonal slope is taken: a sine loses 1 % of its slope, one of 12
-    samples 4 % (a sample is the least)."""
+    bank: float = 0.3
+    joined: float = 0.8
+    """Share of the bank in the prior of the mixture, and its weight when experts of a season join: they were solved
+    from the past, the bank's errors are known. They may overtake it within some ten values. From the prior instead,
+    yearly sunspots lose 1.7 % and short series 0.2 %. The experts share the rest."""
     needless: float = 0.1
     """Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add
     much."""
     useless: float = 0.998
-    """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
+    """Seasonal experts go to sleep unless the mean absolute error with them is below this share of the bank's own."""
     useful: float = 0.98
     """Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's
-    own: what improves forecasts is kept though its amplitude varies too much for a line of the spectrum."""
-    changed: float = 0.001
-    """Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth
-    of one."""
-    other: float = 0.05
-    """Share by which it must have changed to be another season, whose members begin with the weights `first`."""
+    own: what improves forecasts is kept though its amplitude varies."""
