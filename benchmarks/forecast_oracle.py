@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from benchmarks.forecast_dev import CONTEXT, scores, seed
 from benchmarks.harness import DATA, Benchmark, Options
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import search
-from prophecy.laws.context import read
 from prophecy.laws.problem import Problem
-from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 NOISES, KINDS = (0.01, 0.05), {"state": True, "parameters": False}

@@ -23,7 +23,7 @@ from scipy.integrate import solve_ivp
 from benchmarks.forecast_dev import CONTEXT, seed, warm
 from benchmarks.harness import Benchmark, Options, option
 from prophecy.forecasting import forecast
-from prophecy.laws.settings import DEFAULT, Settings
+from prophecy.forecasting.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Structure = list[list[list[int]]]

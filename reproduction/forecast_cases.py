@@ -14,9 +14,9 @@ from prophecy.bases import fout, legt
 from prophecy.constructions import next_value
 from prophecy.evaluation import smape, valid_prediction_time
 from prophecy.forecasting import forecast
-from prophecy.forecasting.choice import Model
 from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.forecasting.series import Model
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Rows
 

@@ -102,7 +102,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     parts = []
     for scale, at in ((VALUES, mean), (LOGARITHMS, centre)):
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
-        parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, np.array([at]), None, DEFAULT))
+        parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, lambda: None, DEFAULT))
     sizes = [part.size[0] for part in parts]
     normal = stats.norm.logpdf(y[1:], mean, sizes[0]) + ((y[1:] - mean) / sizes[0]) ** 2 / 2
     log = stats.norm.logpdf(np.log(y[1:]), centre, sizes[1]) + ((np.log(y[1:]) - centre) / sizes[1]) ** 2 / 2
@@ -115,7 +115,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
     one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
     parts = [part for part in parts if np.isfinite(part.score).any()]
     independent = rolling.independent(rolling.compared(one.seen))
-    found = weights(parts, rolling, independent, replace(DEFAULT, least=0.0))
+    found = weights(parts, rolling, independent, replace(DEFAULT, least_weight=0.0))
     leads = [2**k for k in range(int(np.log2(rolling.steps)) + 1)]
     for step in (0, 4, rolling.steps - 1):
         logs = []
@@ -151,7 +151,10 @@ def test_the_mixture_is_the_weighted_mean_and_covers_its_parts():
     one, rolling, parts = rolled(50 + R(8).standard_normal(100).cumsum(), 10)
     made = mixed(one, parts, rolling, DEFAULT)
     np.testing.assert_allclose(made.weights.sum(axis=0), 1.0)
-    np.testing.assert_allclose(made.path, sum(w * part.path for w, part in zip(made.weights, made.parts, strict=True)))
+    np.testing.assert_allclose(
+        made.path,
+        sum(w * part.candidate.scale.back(part.ahead()[0]) for w, part in zip(made.weights, made.parts, strict=True)),
+    )
     grid = made.quantiles(DEFAULT)
     assert (np.diff(grid, axis=0) > 0).all()
     np.testing.assert_allclose(grid[len(grid) // 2], made.path)
@@ -277,7 +280,7 @@ def test_deviations_of_the_users_candidates_count_and_none_is_passed_over():
         own = {"mine": lambda v, d=deviation: lambda u, n: (np.full(n, u[-1]), np.full(n, d)), "no": lambda v: None}
         part, *_ = (p for p in rolled(y, 4, own=own)[2] if p.candidate.family == "own")
         np.testing.assert_array_equal(part.expected, np.full(part.forecasts.shape, deviation))
-        np.testing.assert_array_equal(part.location, np.full(4, y[-1]))
+        np.testing.assert_array_equal(part.ahead()[0], np.full(4, y[-1]))
 
 
 # What broke when strangers tried it.

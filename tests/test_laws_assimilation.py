@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.assimilation import assimilate
 from prophecy.laws.families import propose
@@ -19,7 +20,6 @@ from prophecy.laws.kernels.smoother import eliminate, filtered, substitute
 from prophecy.laws.kernels.tangents import tangents
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import interpolate, interpolated, roughness, smoothed
 

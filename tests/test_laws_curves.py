@@ -8,12 +8,12 @@ from scipy.integrate import cumulative_simpson, solve_ivp
 
 import prophecy
 from prophecy import chaos
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.curves import drawn
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import Rises
 

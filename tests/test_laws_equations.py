@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import prophecy
 from prophecy import chaos
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws.equations import Equations, Term
-from prophecy.laws.settings import DEFAULT
 
 
 def _sampled(field, start, step, samples=512, settle=20.0):

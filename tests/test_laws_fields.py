@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import chaos, forecast
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
-from prophecy.laws.context import read
 from prophecy.laws.features import Monomials, Units, monomial_count
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
 from prophecy.laws.flows import Search, fit_flow
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import interpolate, roughness, smoothed
 

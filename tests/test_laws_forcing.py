@@ -13,9 +13,9 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import inputs
-from prophecy.laws.context import read
-from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 

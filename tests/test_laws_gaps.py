@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import chaos, forecast
-from prophecy.laws.context import read
+from prophecy.forecasting.context import read
 from prophecy.laws.search import whole
 from prophecy.laws.weak_form import roughness
 

@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
 from prophecy.laws import search
-from prophecy.laws.context import read
 from prophecy.laws.held_out import held_out
 
 

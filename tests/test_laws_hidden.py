@@ -12,11 +12,11 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow, hidden_law
-from prophecy.laws.context import read
 from prophecy.laws.flow import FOURTH
 from prophecy.laws.hidden import Eliminated, Search, found
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import roughness
 

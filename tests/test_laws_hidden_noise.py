@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws.flow import EIGHTH, polynomial_terms
 from prophecy.laws.hidden_law import Track, noise_of, through_noise
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression, roughness
 

@@ -12,10 +12,10 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import hidden_law
-from prophecy.laws.context import read
 from prophecy.laws.hidden_starts import driven, pairs, time_scale
-from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 HIDDEN = DEFAULT.hidden

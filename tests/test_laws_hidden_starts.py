@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from prophecy import chaos, forecast
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.hidden_starts import (
     MARGIN,
@@ -21,7 +22,6 @@ from prophecy.laws.hidden_starts import (
     refine,
     scan,
 )
-from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 THREE, FOUR, CUBIC = Family(3, 2), Family(4, 2), Family(3, 3)

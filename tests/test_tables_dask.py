@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from prophecy import Failure, cli, forecast_many
-from prophecy.laws.settings import DEFAULT
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.tables.partitions import forecast_partitions, partition_task, partitions
 
 distributed = pytest.importorskip("distributed")

@@ -4,7 +4,7 @@
 
 cosmic-ray makes the mutants (its session and worker are not used: they start a new interpreter for each, whose imports
 take longer than the tests). Here NumPy, SciPy, pytest and hypothesis are imported once; every mutant runs in a fork of
-that process, from a copy of `src` with the one file changed, tests stopped at the first failure. Kernels, which are
+that process with the one module changed, tests stopped at the first failure. Kernels, which are
 compiled when the package is built, are not mutated. A fork that takes longer than `--seconds` counts as killed (the
 mutant loops).
 
@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib.abc
+import importlib.util
 import json
 import os
 import shutil
@@ -107,29 +109,39 @@ def killed(mutant: Mutant | None, tests: list[str], seconds: float) -> bool:
     """Whether the tests fail, or do not end, for a mutant (None: the source as it is)."""
     folder = Path(tempfile.mkdtemp(prefix="mutant-"))
     try:
-        copy = folder / "src"
-        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "data", "*.json"))
+        changed = {}
         if mutant is not None:
-            (folder / mutant.module).write_text(mutant.source)
+            name = ".".join(Path(mutant.module).relative_to("src").with_suffix("").parts)
+            changed = {name: folder / "changed.py"}
+            changed[name].write_text(mutant.source)
         child = os.fork()
         if child == 0:
-            _in_fork(copy, tests, folder)
+            _in_fork(changed, tests, folder)
         return _status(child, seconds) != 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _in_fork(copy: Path, tests: list[str], folder: Path) -> None:
+class Changed(importlib.abc.MetaPathFinder):
+    """Finds the changed module before an editable install, whose finder looks in no folder of ours, finds its own."""
+
+    def __init__(self, files: dict[str, Path]) -> None:
+        self.files = files
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        file = self.files.get(fullname)
+        return importlib.util.spec_from_file_location(fullname, file) if file else None
+
+
+def _in_fork(changed: dict[str, Path], tests: list[str], folder: Path) -> None:
     code = 3
     try:
         os.setsid()
         with open(folder / "output", "w") as sink:
             os.dup2(sink.fileno(), 1)
             os.dup2(sink.fileno(), 2)
-        os.environ["PYTHONPATH"] = str(copy)
-        os.environ["PROPHECY_CACHE"] = str(folder / "cache")
         os.chdir(ROOT)
-        sys.path[:] = [str(copy), *(place for place in sys.path if Path(place).resolve() != ROOT / "src")]
+        sys.meta_path.insert(0, Changed(changed))
         import pytest
 
         code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", *tests]))

@@ -24,11 +24,12 @@ _UNIT = 0.9999  # largest modulus of a root: what was solved from noise may not 
 
 @dataclass(frozen=True, eq=False)
 class FittedAutoregressions:
-    """found: seasonal profiles. centre: of the values. One row of coefficients (orders, most) and one intercept, noise
-    variance and weight per order."""
+    """found: seasonal profiles. centre, reach: of the values; what returns to a mean goes no farther. One row of
+    coefficients (orders, most) and one intercept, noise variance and weight per order."""
 
     found: list[Profile]
     centre: float
+    reach: float
     coefficients: Array
     intercepts: Array
     variances: Array
@@ -54,6 +55,7 @@ class FittedAutoregressions:
         noise = self.weights @ (self.variances[:, None] * np.cumsum(squares, axis=1))
         times = origins[:, None] + np.arange(steps)
         locations = locations + self.centre
+        locations = np.clip(locations, self.centre - self.reach, self.centre + self.reach)
         for one in reversed(self.found):
             locations = one.restored(locations, times)
         return locations, np.sqrt(noise + spread)
@@ -64,7 +66,7 @@ def fit_autoregressions(
 ) -> FittedAutoregressions | None:
     """None where fewer than five values a coefficient are there."""
     found, x = profiles(x, seasons, False, settings)
-    x, seen = x[-settings.autoregression_latest :], seen[-settings.autoregression_latest :]
+    x, seen = x[-settings.longest :], seen[-settings.longest :]
     most = min(settings.autoregression_most, (len(x) - 2) // 5)
     if most < 1:
         return None
@@ -91,7 +93,9 @@ def fit_autoregressions(
     weights = np.exp(-(merit - merit.min()) / 2)
     kept = weights > 1e-3 * weights.max()
     weights = weights[kept] / weights[kept].sum()
-    return FittedAutoregressions(found, centre, coefficients[kept], intercepts[kept], variances[kept], weights)
+    return FittedAutoregressions(
+        found, centre, 2 * float(np.abs(z).max()), coefficients[kept], intercepts[kept], variances[kept], weights
+    )
 
 
 def _stable(phi: Array) -> Array:

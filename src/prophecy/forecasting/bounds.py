@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
+from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Context
-from prophecy.laws.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Bounds: TypeAlias = tuple[float | None, float | None] | None

@@ -58,12 +58,12 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
             )
     if short > 1 and 2 * short <= settings.readout_most:
         label = f"direct readout of {2 * short} values less their season{of}"
-        yield Candidate("seasonal readout", label, scale, _readout(lags(2 * short), series.seasons, settings))
+        yield Candidate("readout", label, scale, _readout(lags(2 * short), series.seasons, settings))
     count, window = (2 * short, 7 * short) if short > 1 else (8, 64)
     if window <= settings.readout_most and length >= 3 * window:
         memory = legendre(count, window, min(settings.memory_order, window // 2))
         label = f"direct readout of a HiPPO memory of {window} values{of}"
-        yield Candidate("memory readout", label, scale, _readout(memory, (), settings))
+        yield Candidate("readout", label, scale, _readout(memory, (), settings))
 
 
 def _profiles(seasons: tuple[int, ...], settings: Settings) -> Iterator[Candidate]:
@@ -72,7 +72,7 @@ def _profiles(seasons: tuple[int, ...], settings: Settings) -> Iterator[Candidat
     week = long if long > short else 7 * short
     for family, season, cycles in (
         *(("profile", short, cycles) for cycles in settings.profile_cycles),
-        *(("long profile", week, cycles) for cycles in settings.long_profile_cycles),
+        *(("profile", week, cycles) for cycles in settings.profile_cycles),
     ):
         label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
         yield Candidate(family, label, VALUES, _after(cycles * season, MeanProfile(season, cycles)))

@@ -14,11 +14,12 @@ from prophecy import _checks, _machine
 from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
 from prophecy.forecasting.batch import in_order
 from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
+from prophecy.forecasting.context import LARGEST, read
 from prophecy.forecasting.known import Known, forecast_with
+from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.forecasting.solve import Solution, followed, solve
 from prophecy.laws import inputs
-from prophecy.laws.context import LARGEST, Context, read
-from prophecy.laws.settings import DEFAULT, Settings
+from prophecy.laws.context import Context
 from prophecy.laws.trajectory import Decided
 
 Array = NDArray[np.float64]
@@ -45,7 +46,7 @@ def forecast(
     season: samples in a season worth looking at, one or several; None looks for them.
     bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
     known: regressors over past and future, (time + horizon, regressors); see `prophecy.forecasting.known`.
-    settings: other constants of the search (`prophecy.laws.settings.Settings`), for experiments.
+    settings: other constants of the search (`prophecy.forecasting.settings.Settings`), for experiments.
 
     >>> wave = np.sin(np.arange(200) / 5)
     >>> ahead = forecast(wave, horizon=50)

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy._forecast import Forecast, QuantileGrid
 from prophecy.forecasting.bounds import bounded, checked_bounds
-from prophecy.laws.context import read
-from prophecy.laws.settings import DEFAULT, KnownSettings
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def forecast_with(
     series = raw[:, None] if raw.ndim == 1 else raw
     beside = Known.of(known, len(series), horizon)
     filled = _filled(beside.values, len(series))
-    limits, how = checked_bounds(options.pop("bounds", None)), options.get("settings", DEFAULT).known
+    limits, how = checked_bounds(options.pop("bounds", None)), options.get("settings", DEFAULT)
     season = options.get("season")
     lags = [1, *sorted({round(float(s)) for s in np.atleast_1d(season if season is not None else [])})]
     kinds: list[int] = [0, *(lag for lag in lags if 1 <= lag < len(series) // 3)]
@@ -115,7 +115,7 @@ def _differences(rows: Array, lag: int) -> Array:
     return np.asarray(rows - sums / np.maximum(counts, 1))
 
 
-def _solved(series: Array, known: Array, lag: int, how: KnownSettings) -> tuple[Array, Array]:
+def _solved(series: Array, known: Array, lag: int, how: Settings) -> tuple[Array, Array]:
     """Effects (regressors, variables) with the ridge of least leave-one-out error, and their covariances."""
     target, source = _differences(series, lag), _differences(known, lag)
     effect = np.zeros((known.shape[1], series.shape[1]))
@@ -129,7 +129,8 @@ def _solved(series: Array, known: Array, lag: int, how: KnownSettings) -> tuple[
             continue
         left, power, right = np.linalg.svd(x / scale, full_matrices=False)
         best = np.inf
-        for ridge in np.array(how.ridges) * len(y):
+        low, high = np.log10(how.known_ridges)
+        for ridge in 10.0 ** np.arange(low, high + 0.5) * len(y):
             shrunk = power**2 / (power**2 + ridge)
             fitted = left @ (shrunk * (left.T @ y))
             leverage = np.sum(left**2 * shrunk, axis=1)
@@ -149,12 +150,12 @@ def _rolled(
     known: Array,
     kinds: list[int],
     options: dict[str, Any],
-    how: KnownSettings,
+    how: Settings,
 ) -> tuple[int | None, dict[str, float] | None]:
     """The kind of differences whose rolling forecasts are best, None for none; mean errors with and without."""
-    span = min(horizon, max(1, (len(series) - how.least) // (how.folds + 1)))
-    cuts = [len(series) - span * k for k in range(how.folds, 0, -1)]
-    if cuts[0] < how.least or not np.ptp(known[: len(series)], axis=0).any():
+    span = min(horizon, max(1, (len(series) - how.outlier_least) // (how.known_folds + 1)))
+    cuts = [len(series) - span * k for k in range(how.known_folds, 0, -1)]
+    if cuts[0] < how.outlier_least or not np.ptp(known[: len(series)], axis=0).any():
         return None, None
     totals = dict.fromkeys([None, *kinds], 0.0)
     for cut in cuts:
@@ -170,8 +171,8 @@ def _rolled(
             scale = np.nanmean(np.abs(np.diff(series[:cut], axis=0)), axis=0)
             totals[kind] += float(np.nanmean(off / np.where(scale > 0, scale, 1.0)))
     best = min(kinds, key=lambda kind: totals[kind])
-    errors = {"with": totals[best] / how.folds, "without": totals[None] / how.folds}
-    return (best if totals[best] < how.worth * totals[None] else None), errors
+    errors = {"with": totals[best] / how.known_folds, "without": totals[None] / how.known_folds}
+    return (best if totals[best] < how.known_worth * totals[None] else None), errors
 
 
 def _together(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import Damped
-from prophecy.laws.settings import LABORATORY, LaboratorySettings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -31,9 +31,6 @@ class FittedLinear:
     eigenvalues: Complex
     vectors: Complex
     stable: bool
-    residual: float
-    conclusive: bool = False
-    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         spacing, variables = self.spacing, values.shape[1]
@@ -73,23 +70,22 @@ def interleaved(paths: Array, horizon: int) -> Array:
 
 
 def fit_linear(
-    lags: int, spacing: int, ridge: float, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY
+    lags: int, spacing: int, ridge: float, values: Array, rows: Rows, settings: Settings = DEFAULT
 ) -> FittedLinear | None:
     """Ridge regression of the increments over `spacing` on `lags` samples of every variable and a constant, by SVD."""
     index = rows.remembering(lags * spacing)
     index = index[index + spacing < len(values)]
     variables = values.shape[1]
-    if len(index) < 4 or lags * variables + 1 > how.determined * len(index):
+    if len(index) < 4 or lags * variables + 1 > settings.determined * len(index):
         return None
     past = values[index[:, None] - spacing * np.arange(lags)].reshape(len(index), -1)
     features = np.column_stack([past, np.ones(len(index))])
     rise = values[index + spacing] - values[index]
     coefficients = Damped(features, rise, scaled=False)(ridge)
-    residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     coefficients[:variables] += np.eye(variables)
     # A trend is a double root at 1, where modes are ill-defined; a little growth is better than that.
-    stable = bool(np.max(np.abs(np.linalg.eigvals(companion(coefficients)))) < 1 + how.growth)
-    return FittedLinear(lags, spacing, coefficients, *companion_modes(coefficients), stable, residual)
+    stable = bool(np.max(np.abs(np.linalg.eigvals(companion(coefficients)))) < 1 + settings.growth)
+    return FittedLinear(lags, spacing, coefficients, *companion_modes(coefficients), stable)
 
 
 def companion(coefficients: Array) -> Array:

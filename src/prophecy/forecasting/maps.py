@@ -11,16 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, eigh
 
 from prophecy.bases import legt
+from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import solve
 from prophecy.laws.features import Monomials
-from prophecy.laws.settings import BEYOND, LABORATORY, LaboratorySettings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+#: Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
+NUGGETS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,40 +60,32 @@ def legendre(order: int, length: int) -> Memory:
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """next = newest + readout(features(memory)); residual is the leave-one-out or one-step error on the context."""
+    """next = newest + readout(features(memory)); a range away from the values it was solved from it knows nothing."""
 
     memory: Memory
     readout: Monomial | Kernel
-    residual: float
-    conclusive: bool = False
-    whole_past: bool = False
+    low: Array
+    high: Array
+
+    @classmethod
+    def within(cls, memory: Memory, readout: Monomial | Kernel, values: Array) -> FittedMap:
+        low, high = values.min(axis=0), values.max(axis=0)
+        return cls(memory, readout, 2 * low - high, 2 * high - low)
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        """NaN from where a path is lost."""
         window = values[origins[:, None] - 1 - np.arange(self.memory.length)]
         out = np.full((len(origins), horizon, values.shape[1]), np.nan)
         inside = np.arange(len(origins))
         for k in range(horizon):
             latest = window[:, 0] + self.readout(self.memory.keep(window))
-            stays = (np.abs(latest) <= BEYOND).all(axis=1)
+            stays = ((latest >= self.low) & (latest <= self.high)).all(axis=1)
             inside, latest, window = inside[stays], latest[stays], window[stays]
             if not len(inside):
                 break
             out[inside, k] = latest
             window = np.concatenate([latest[:, None], window[:, :-1]], axis=1)
         return out
-
-    def unfamiliar(self, values: Array, origin: int, like: FittedMap | None = None) -> Array:
-        """(len(values) - origin,): how little the context says about the step to each sample from `origin` on, as a
-        kernel knows it: the posterior standard deviation there; ones where the readout is no kernel.
-
-        like: the map whose width and nugget are taken, so that what two maps say can be compared.
-        """
-        readout = self.readout if like is None else like.readout
-        if not isinstance(self.readout, Kernel) or not isinstance(readout, Kernel):
-            return np.ones(len(values) - origin)
-        if like is not None:
-            readout = Kernel.through(self.readout.centres, self.readout.coefficients, readout.width, readout.nugget)
-        return readout.doubt(self.memory.read(values, np.arange(origin - 1, len(values) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,25 +104,9 @@ class Kernel:
     centres: Array
     width: float
     coefficients: Array
-    nugget: float
-    factor: Array  # lower Cholesky factor of the kernel between the centres, nugget included
-
-    @classmethod
-    def through(cls, centres: Array, rise: Array, width: float, nugget: float) -> Kernel:
-        """The readout that passes through `rise` at the centres but for the nugget. LinAlgError: none does."""
-        gram = kernel(centres, centres, width)
-        gram[np.diag_indices_from(gram)] += nugget
-        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
-        return cls(centres, width, cho_solve((factor, True), rise), nugget, factor)
 
     def __call__(self, kept: Array) -> Array:
         return kernel(kept, self.centres, self.width) @ self.coefficients
-
-    def doubt(self, kept: Array) -> Array:
-        """(points,): the standard deviation of a Gaussian process with this kernel there; 1 far from all centres."""
-        known = solve_triangular(self.factor, kernel(self.centres, kept, self.width), lower=True, check_finite=False)
-        rounding = self.nugget + 100 * np.finfo(np.float64).eps
-        return np.asarray(np.sqrt(np.maximum(1 - np.sum(known**2, axis=0), 0.0) + rounding))
 
 
 def kernel(a: Array, b: Array, width: float) -> Array:
@@ -137,7 +116,7 @@ def kernel(a: Array, b: Array, width: float) -> Array:
 
 
 def fit_polynomial_map(
-    memory: Memory, degree: int, ridge: float, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY
+    memory: Memory, degree: int, ridge: float, values: Array, rows: Rows, settings: Settings = DEFAULT
 ) -> FittedMap | None:
     """Ridge regression of the increments on all monomials of the memory, by SVD; ridge relative to the largest."""
     index = rows.remembering(memory.length)
@@ -145,64 +124,59 @@ def fit_polynomial_map(
         return None
     kept = memory.read(values, index)
     monomials = Monomials(kept.shape[1], degree)
-    if monomials.size > how.determined * len(index):
+    if monomials.size > settings.determined * len(index):
         return None
-    features, rise = monomials(kept.T).T, values[index + 1] - values[index]
-    coefficients = solve(features, rise, ridge)
-    residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
-    return FittedMap(memory, Monomial(monomials, coefficients), residual)
+    coefficients = solve(monomials(kept.T).T, values[index + 1] - values[index], ridge)
+    return FittedMap.within(memory, Monomial(monomials, coefficients), values)
 
 
-def fit_kernel_map(memory: Memory, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> FittedMap | None:
-    """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form."""
-    index = rows.remembering(memory.length)
+def fit_kernel_map(
+    memory: Memory, values: Array, rows: Rows, settings: Settings = DEFAULT, quick: bool = False
+) -> FittedMap | None:
+    """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form.
+
+    quick: one width, and the latest states alone.
+    """
+    index, widths = rows.remembering(memory.length), settings.kernel_widths
     if len(index) < 4:
         return None
+    if quick:
+        index, widths = index[-settings.kernel_tuned :], widths[1:2]
     kept, rise = memory.read(values, index), values[index + 1] - values[index]
-    residual, nugget, width = min(_tuned(kept, rise, share, how) for share in how.kernel_widths)
+    _, nugget, width = min(_tuned(kept, rise, share, settings) for share in widths)
+    gram = kernel(kept, kept, width)
+    gram[np.diag_indices_from(gram)] += nugget
     try:
-        return FittedMap(memory, Kernel.through(kept, rise, width, nugget), residual)
+        coefficients = cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), rise)
     except np.linalg.LinAlgError:
         return None
+    return FittedMap.within(memory, Kernel(kept, width, coefficients), values)
 
 
-def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> float:
+def left_open(values: Array, rows: Rows, settings: Settings = DEFAULT) -> float:
     """The share of its size that the rise after a sample has when all other samples are known: 0 where a sample
     determines the next one, as when all variables of a system are seen; 1 where it says nothing about it, or where
     there are too few samples."""
-    if len(rows) < how.least:
+    if len(rows) < settings.least:
         return 1.0
     rise = values[rows.index + 1] - values[rows.index]
-    error = _tuned(values[rows.index], rise, how.complete_width, how)[0]
+    error = _tuned(values[rows.index], rise, settings.kernel_widths[1], settings)[0]
     return error / max(float(np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2))), 1e-300)
 
 
-def off_ahead(values: Array, pace: int, how: LaboratorySettings = LABORATORY) -> float:
-    """By how much, in standard deviations, a kernel over delays a pace apart misses the sample three paces ahead when
-    all others are known; inf where there are too few samples. Noise counts, but hardly grows from step to step."""
-    memory, ahead = delays(how.seasonal_delays, pace), 3 * pace
-    index = np.arange(memory.length - 1, len(values) - ahead)
-    if len(index) < how.least:
-        return np.inf
-    rise = values[index + ahead] - values[index]
-    return _tuned(memory.read(values, index), rise, how.complete_width, how)[0] / max(float(values.std()), 1e-300)
-
-
-def _tuned(kept: Array, rise: Array, share: float, how: LaboratorySettings) -> tuple[float, float, float]:
+def _tuned(kept: Array, rise: Array, share: float, settings: Settings) -> tuple[float, float, float]:
     """Least leave-one-out error of a kernel `share` times as wide as the states are spread, its nugget, its width."""
-    some = np.unique(np.linspace(0, len(kept) - 1, min(how.kernel_tuned, len(kept))).astype(np.intp))
+    some = np.unique(np.linspace(0, len(kept) - 1, min(settings.kernel_tuned, len(kept))).astype(np.intp))
     width = share * (float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0)
-    return *leave_one_out(kept[some], rise[some], width, how.nuggets), width
+    return *leave_one_out(kept[some], rise[some], width), width
 
 
-def leave_one_out(
-    kept: Array, rise: Array, width: float, nuggets: tuple[float, ...] = LABORATORY.nuggets
-) -> tuple[float, float]:
+def leave_one_out(kept: Array, rise: Array, width: float) -> tuple[float, float]:
     """The least leave-one-out error over the nuggets, and that nugget: error_i = alpha_i / inverse_ii."""
     eigenvalues, vectors = eigh(kernel(kept, kept, width), check_finite=False)
     projected = vectors.T @ rise
     best = np.inf, 1.0
-    for nugget in nuggets:
+    for nugget in NUGGETS:
         inverse = 1.0 / (np.maximum(eigenvalues, 0.0) + nugget)
         errors = (vectors @ (inverse[:, None] * projected)) / ((vectors**2) @ inverse)[:, None]
         best = min(best, (float(np.sqrt(np.mean(errors**2))), nugget))

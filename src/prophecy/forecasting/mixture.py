@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.rare import rare_quantiles
-from prophecy.forecasting.scorer import MEAN_SIZE, Part, Rolling, nearby, octaves, weights
+from prophecy.forecasting.scorer import MEAN_SIZE, Ahead, Part, Rolling, nearby, octaves, weights
 from prophecy.forecasting.series import VALUES, Series
 from prophecy.forecasting.settings import Settings
 
@@ -37,12 +37,17 @@ class Mixture:
         """What all parts of a family contribute, over all steps."""
         return float(sum(w.mean() for w, part in self._pairs() if part.candidate.family == family))
 
+    @property
+    def joint(self) -> float:
+        """What all candidates of all variables together contribute, over all steps."""
+        return float(sum(w.mean() for w, part in self._pairs() if part.joint))
+
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
         found = sorted(
             ((float(w.mean()), part.candidate.label) for w, part in self._pairs()), key=lambda pair: -pair[0]
         )
-        return [pair for pair in found if pair[0] > 0]
+        return [pair for pair in found if pair[0] > _SMALL]
 
     def quantiles(self, settings: Settings) -> Array:
         """(probabilities, horizon). Below the path of a positive series steps are taken in logarithms, above it as far
@@ -64,18 +69,22 @@ class Mixture:
 
 
 def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Settings) -> Mixture:
-    """The mixture of these parts."""
+    """The mixture of these parts; those without weight are not solved again."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
-    shares = weights(parts, rolling, independent, settings)
-    used = np.asarray(shares.any(axis=1))
-    parts, shares = [part for part, some in zip(parts, used, strict=True) if some], shares[used]
+    parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
+    locations, deviations = np.stack([one[0] for one in made]), [one[1] for one in made]
     path, deviation, own = _pooled(
-        np.stack([part.path for part in parts]), np.stack([_deviation(part, None) for part in parts]), ahead
+        np.stack([part.candidate.scale.back(at) for part, at in zip(parts, locations, strict=True)]),
+        np.stack(
+            [_deviation(part, at, own, independent) for part, at, own in zip(parts, locations, deviations, strict=True)]
+        ),
+        ahead,
     )
     then = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
-    mean, expected, _ = _pooled(then, np.stack([_deviation(part, part.forecasts) for part in parts]), shares[:, None])
+    usual = np.stack([_deviation(part, part.forecasts, part.expected, independent) for part in parts])
+    mean, expected, _ = _pooled(then, usual, shares[:, None])
     errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
     ratio = nearby(errors) / nearby(np.where(np.isfinite(errors), expected, np.nan)) * MEAN_SIZE
     deviation = deviation * _calibration(ratio, rolling, independent, horizon, settings)
@@ -84,6 +93,26 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     deviation = shape * _never_falling(deviation / np.maximum(shape, _TINY))
     freedom = min(settings.tail_least + float(independent.max()) / settings.tail_forecasts, settings.tail_most)
     return Mixture(series, parts, ahead, path, errors, deviation, freedom)
+
+
+def _solved_again(
+    parts: list[Part], rolling: Rolling, independent: Array, settings: Settings
+) -> tuple[list[Part], Array, list[Ahead]]:
+    """Parts with a weight, their weights (parts, steps), and what they say of the time ahead. One part at least goes on
+    to the end: others may be lost on the way."""
+    while True:
+        shares = weights(parts, rolling, independent, settings)
+        order = sorted(range(len(parts)), key=lambda k: -float(shares[k].mean()))
+        best = next(k for k in order if (one := parts[k].ahead()) is not None and np.isfinite(one[0]).all())
+        shares[best] = np.maximum(shares[best], _SMALL)
+        shares /= shares.sum(axis=0)
+        used = [k for k in range(len(parts)) if shares[k].any()]
+        made = {k: parts[k].ahead() for k in used}
+        lost = {k for k in used if made[k] is None}
+        if not lost:
+            kept = [one for k in used if (one := made[k]) is not None]
+            return [parts[k] for k in used], shares[used], kept
+        parts = [part for k, part in enumerate(parts) if k not in lost]
 
 
 def _never_falling(x: Array) -> Array:
@@ -106,28 +135,26 @@ def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, 
     return mean, np.sqrt(within + between), np.sqrt(within)
 
 
-def _deviation(part: Part, forecasts: Array | None) -> Array:
-    """What a part expects of its errors in units of the values: of its rolling forecasts, or of its last one. A part
-    that expects nothing itself has the size of its rolling errors."""
+def _deviation(part: Part, at: Array, own: Array | None, independent: Array) -> Array:
+    """What a part expects of its errors at these locations, in units of the values. A part that expects nothing itself
+    (own: None) has the size of its rolling errors."""
     scale = part.candidate.scale
-    if forecasts is None:
-        at, own = part.location, part.deviation
-    else:
-        at, own = forecasts, part.expected
     size = _extended(_never_falling(part.size), at.shape[-1]) if own is None else own
+    if part.joint:  # errors of iterated maps multiply: a few forecasts say little of how large they are
+        size = size * (1 + 2 / np.sqrt(_extended(independent, at.shape[-1])))
     return np.asarray(size * np.exp(-scale.log_slope(np.maximum(np.abs(scale.back(at)), _TINY))))
 
 
 def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
     """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this
-    lead and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
+    lead and, by the octave, at others; a few forecasts' worth of what so short a context makes likely."""
     leads = octaves(rolling.steps)
     there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
     leads = leads[there]
     apart = np.abs(np.log2(np.arange(1, horizon + 1)[:, None] / leads))
     count = independent[leads - 1] * settings.octave**apart
-    prior = settings.expected_count
-    total = count @ np.log(ratio[leads - 1]) + prior * np.log(settings.expected_factor)
+    prior, excess = settings.expected_count, settings.expected_excess / np.sqrt(len(rolling.known))
+    total = count @ np.log(ratio[leads - 1]) + prior * np.log1p(excess)
     return np.asarray(np.exp(total / (count.sum(axis=1) + prior)))
 
 

@@ -113,10 +113,10 @@ def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:
     together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion)."""
 
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        frequencies = _frequencies(x, seen, most)
-        if not len(frequencies):
+        found = frequencies(x, seen, most)
+        if not len(found):
             return None
-        return FunctionOfTime(lambda t: _rows(frequencies, t, len(x)), len(frequencies), _even)
+        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found), _even)
 
     return fit
 
@@ -126,7 +126,8 @@ def _rows(frequencies: Array, t: Array, length: int) -> Array:
     return np.column_stack([np.ones(len(t)), t / length - 0.5, np.cos(phase), np.sin(phase)])
 
 
-def _frequencies(x: Array, seen: Mask, most: int) -> Array:
+def frequencies(x: Array, seen: Mask, most: int) -> Array:
+    """Cycles a sample of up to `most` sinusoids beside a line."""
     n, t = len(x), np.nonzero(seen)[0].astype(np.float64)
     v, m = x[seen], int(seen.sum())
     found = np.zeros(0)

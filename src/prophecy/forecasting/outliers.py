@@ -2,7 +2,7 @@
 
 An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
 wild where it misses that, and the median of what is around it, by more than `outlier_deviations` robust deviations of
-the others and by more than `outlier_spreads` spreads of the series, and most of the next few values are closer to what
+the others and by more than a spread of the series, and most of the next few values are closer to what
 was expected without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and
 so is a peak that builds up or fades over several values. The newest value has nothing after it: it is believed if
 earlier jumps of its size stayed more often than they went. Of positive series wild values are wild among the logarithms
@@ -49,7 +49,7 @@ def _wild(x: Array, settings: Settings) -> Mask:
         return wild
     z = (x - middle) / spread
     phi, expected, usual = _autoregression(np.clip(z, -_CLIPPED, _CLIPPED), lags)
-    far = max(settings.outlier_deviations * usual, settings.outlier_spreads)
+    far = max(settings.outlier_deviations * usual, 1.0)
     past, stayed, off, built = z.copy(), 0, np.abs(z - expected), np.zeros(len(z), dtype=np.bool_)
     for t in np.nonzero(off > far)[0]:
         if wild.sum() > settings.outlier_share * len(x):

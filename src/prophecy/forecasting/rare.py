@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+_BEYOND = 1.5  # times the largest value: what lies beyond it where quantiles ask for more values
+
 
 def is_rare(series: Series, settings: Settings) -> bool:
     y = series.y[series.seen]
@@ -53,9 +55,9 @@ class RareEvents:
 
 def rare_quantiles(series: Series, rate: Array, settings: Settings) -> Array:
     """(probabilities, horizon): those of the values seen, the sizes scaled so that the mean is the expected rate."""
-    values = np.sort(series.y[series.seen][-settings.rare_latest :])
+    values = np.sort(series.y[series.seen][-settings.longest :])
     place = PROBABILITIES * (len(values) + 1) - 1
     found = np.interp(place, np.arange(len(values)), values)
-    found = np.where(place > len(values) - 1, values[-1] * settings.rare_beyond, found)
+    found = np.where(place > len(values) - 1, values[-1] * _BEYOND, found)
     # The probability of a zero is that of the values seen; what is not zero is larger or smaller with the rate.
     return np.asarray(found[:, None] * (rate / max(float(values.mean()), 1e-300)))

@@ -54,9 +54,15 @@ def fit_readout(
     found, x = profiles(x, seasons, False, settings)
     if seasons and not found:
         return None
-    x = x[-(settings.readout_windows + window + horizon) :]
-    coefficients = _solved(x - x.mean(), memory, horizon, np.array(settings.readout_ridges))
+    x = x[-(settings.longest + window + horizon) :]
+    coefficients = _solved(x - x.mean(), memory, horizon, _ridges(settings))
     return FittedReadout(found, memory, coefficients)
+
+
+def _ridges(settings: Settings) -> Array:
+    """Two a decade, of the mean eigenvalue."""
+    low, high = 2 * np.log10(settings.readout_ridges)
+    return np.asarray(10.0 ** (np.arange(round(low), round(high) + 1) / 2))
 
 
 def lags(count: int) -> Array:

@@ -7,18 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.laws.settings import LABORATORY
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Copy:
-    residual: float = np.inf
-    conclusive: bool = False
-    whole_past: bool = False
-
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.repeat(values[origins - 1][:, None], horizon, axis=1)
 
@@ -27,14 +21,11 @@ class Copy:
 class Repetition:
     """Find the stretch most like the last `window` samples and repeat what came after it, over and over.
 
-    searched: how many samples back from each origin it may lie.
+    searched: how many samples back from each origin it may lie; bounds the cost.
     """
 
     window: int
-    searched: int = LABORATORY.repetition_searched
-    residual: float = np.inf
-    conclusive: bool = False
-    whole_past: bool = True
+    searched: int = 8192
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.stack([self._from(values[max(0, origin - self.searched) : origin], horizon) for origin in origins])

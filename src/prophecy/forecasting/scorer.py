@@ -10,7 +10,9 @@ that is right only far ahead can still be used there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Self
 
 import numpy as np
@@ -20,12 +22,14 @@ from prophecy.forecasting.candidates import candidates
 from prophecy.forecasting.rare import is_rare
 from prophecy.forecasting.series import Candidate, Series
 from prophecy.forecasting.settings import Settings
+from prophecy.laws.features import Units
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_LOST = 1e3  # ranges of the context: a path that leads so far, or to NaN, is none
+_LOST, _REACH = 1e3, 30.0  # ranges of the context, and on a candidate's own scale: a path that leads farther is lost
+_APART = np.sqrt(2.0)  # standard deviations: how far two unrelated moments of a series are from each other
 MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
 
 
@@ -43,10 +47,13 @@ class Rolling:
 
     @classmethod
     def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
-        """season: samples of the shortest one; the early part holds two of it where it can."""
+        """The rest grows like the root of the context, so that long ones lose little to it; it has room for two
+        forecasts, and half of the context at most. season: samples of the shortest one; the early part holds two of it
+        where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
-        early = max(4, int(seen[max(int(settings.early * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
+        rest = min(max(settings.rolled * np.sqrt(len(seen)), 2 * steps), len(seen) / 2)
+        early = max(4, int(seen[max(int(len(seen) - rest), 1) - 1]) + 1) if len(seen) > 1 else length
         early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
             return cls.over(np.ones(length, dtype=np.bool_), steps, season, settings)
@@ -75,73 +82,125 @@ class Rolling:
 
 
 @dataclass(frozen=True, eq=False)
+class System:
+    """values: (time, variables) in standard deviations, the times those of the columns. units: what these are."""
+
+    values: Array
+    units: Units
+
+
+Ahead = tuple[Array, Array | None]
+
+
+@dataclass(frozen=True, eq=False)
 class Part:
-    """A candidate rolled over the context and fitted to all of it, on its own scale.
+    """A candidate rolled over the context, on its own scale.
 
     forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then,
-    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where
-    nothing was compared. score: (steps,), the mean log density of what came, but for a constant.
+    or None. size: (steps,), of its errors, NaN where nothing was compared. score: (steps,), the mean log density of
+    what came, but for a constant. ahead(): location and deviation, (horizon,), from the end of the context, solved from
+    all of it; None where it is lost. joint: a candidate of all variables together.
     """
 
     candidate: Candidate
     forecasts: Array
     expected: Array | None
-    location: Array
-    deviation: Array | None
     size: Array
     score: Array
-
-    @property
-    def path(self) -> Array:
-        """(horizon,), in units of the values."""
-        return self.candidate.scale.back(self.location)
+    ahead: Callable[[], Ahead | None]
+    joint: bool = False
 
 
 def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
-    """Every candidate fitted to the early part and rolled over the rest, and fitted to everything."""
-    found, end = [], np.array([len(series.y)])
-    steps = max(series.horizon, rolling.steps)
+    """Every candidate of one variable fitted to the early part and rolled over the rest."""
+    found = []
     for candidate in candidates(series, settings):
-        x = candidate.scale.of(series.y)
+        ahead = cache(partial(_solved_again, candidate, series, max(series.horizon, rolling.steps)))
+        forecasts, expected = np.full((len(rolling.origins), rolling.steps), np.nan), None
+        x, early = candidate.scale.of(series.y), rolling.early
         try:
-            whole = candidate.fit(x, series.seen, steps)
-            if whole is None:
+            fitted = candidate.fit(x[:early], series.seen[:early], max(series.horizon, rolling.steps))
+            if fitted is not None:
+                forecasts, expected = fitted.predictive(x, series.seen, rolling.origins, rolling.steps)
+            elif ahead() is None:
                 continue
-            location, deviation = whole.predictive(x, series.seen, end, series.horizon)
-            early = candidate.fit(x[: rolling.early], series.seen[: rolling.early], steps)
-            forecasts, expected = np.full((len(rolling.origins), rolling.steps), np.nan), None
-            if early is not None:
-                forecasts, expected = early.predictive(x, series.seen, rolling.origins, rolling.steps)
         except np.linalg.LinAlgError:  # functions that are alike on so few values: not a candidate here
             continue
-        part = scored(
-            series,
-            rolling,
-            candidate,
-            forecasts,
-            expected,
-            location[0],
-            None if deviation is None else deviation[0],
-            settings,
-        )
-        if (np.abs(part.path - series.y[-1]) < _LOST * np.ptp(series.y)).all():
-            found.append(part)
+        found.append(scored(series, rolling, candidate, forecasts, expected, ahead, settings))
     return found
+
+
+def _solved_again(candidate: Candidate, series: Series, steps: int) -> Ahead | None:
+    """Solved from the whole context; None where it is too short for it, or leads far away."""
+    x = candidate.scale.of(series.y)
+    try:
+        fitted = candidate.fit(x, series.seen, steps)
+    except np.linalg.LinAlgError:
+        return None
+    if fitted is None:
+        return None
+    location, deviation = fitted.predictive(x, series.seen, np.array([len(x)]), series.horizon)
+    far = np.abs(candidate.scale.back(location[0]) - series.y[-1])
+    if not (np.abs(location[0] - x[-1]) <= _REACH * np.ptp(x)).all() or not (far < _LOST * np.ptp(series.y)).all():
+        return None
+    return location[0], None if deviation is None else deviation[0]
+
+
+def roll_jointly(
+    tried: Iterable[Candidate], system: System, columns: list[Series], rolling: Rolling, settings: Settings
+) -> list[list[Part]]:
+    """Every candidate of all variables, as a part for each column: fitted to the early part and rolled over the rest.
+
+    A forecast that is lost is as far off as unrelated moments are.
+    """
+    found: list[list[Part]] = [[] for _ in columns]
+    values, known, horizon = system.values, rolling.known, columns[0].horizon
+    for candidate in tried:
+        if candidate.family in settings.without:
+            continue
+        try:
+            model = candidate.fit(values[: rolling.early], known[: rolling.early], horizon)
+            if model is None:
+                continue
+            paths = model.rollout(values, rolling.origins, rolling.steps)
+        except np.linalg.LinAlgError:
+            continue
+        paths = np.where(np.isfinite(paths), paths, values[rolling.ahead] + _APART)
+        once = cache(partial(_rolled_out, candidate, values, known, horizon))
+        for v, column in enumerate(columns):
+            centre, scale = system.units.centre[v], system.units.scale[v]
+            ahead = cache(partial(_of_column, once, v, centre, scale))
+            forecasts = paths[:, :, v] * scale + centre
+            found[v].append(scored(column, rolling, candidate, forecasts, None, ahead, settings, joint=True))
+    return found
+
+
+def _rolled_out(candidate: Candidate, values: Array, known: Mask, horizon: int) -> Array | None:
+    try:
+        model = candidate.fit(values, known, horizon)
+        return None if model is None else np.asarray(model.rollout(values, np.array([len(values)]), horizon)[0])
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _of_column(once: Callable[[], Array | None], v: int, centre: float, scale: float) -> Ahead | None:
+    path = once()
+    return None if path is None or not np.isfinite(path[0]).all() else (path[:, v] * scale + centre, None)
 
 
 def scored(
     series: Series, rolling: Rolling, candidate: Candidate, forecasts: Array, expected: Array | None,
-    location: Array, deviation: Array | None, settings: Settings,
+    ahead: Callable[[], Ahead | None], settings: Settings, joint: bool = False,
 ) -> Part:  # fmt: skip
     """A part with its score."""
     compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
     there = np.isfinite(errors)
     slope = np.where(there, candidate.scale.log_slope(here), 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    size = nearby(errors, is_rare(series, settings))
+    size = nearby(errors, joint or is_rare(series, settings))
     rounding = settings.rounding * (float(np.std(series.y)) or 1.0)
     score = -np.log(size * np.exp(-slope) + rounding)
-    return Part(candidate, forecasts, expected, location, deviation, size, score)
+    return Part(candidate, forecasts, expected, size, score, ahead, joint)
 
 
 def nearby(errors: Array, squares: bool = False) -> Array:
@@ -183,5 +242,5 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
     evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
-    found = np.where(found < settings.least * found.max(axis=0), 0.0, found)
+    found = np.where(found < settings.least_weight * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))

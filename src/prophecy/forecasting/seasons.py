@@ -72,7 +72,7 @@ def profile(x: Array, season: int, ratio: bool, settings: Settings) -> Profile |
     noise = float(np.sum((left - means[phase]) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count))
     means -= means.mean()
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
-    if not strength > settings.season_least_strength:
+    if not strength > 1:
         return None
     shrunk = means * (1 - 1 / strength)
     if ratio and np.min(shrunk) <= -0.95:
@@ -109,7 +109,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
     Periods of clocks and calendars are tried whatever the series looks like, others where its autocorrelation peaks and
     at a handicap: any number of periods could be looked at, and few of them are meant.
     """
-    x = x[-settings.season_searched :]
+    x = x[-settings.longest :]
     longest = int(len(x) / (settings.season_cycles + 0.5))
     if longest < 2:
         return ()
@@ -150,12 +150,6 @@ def _left(flat: Array, period: int) -> float:
     return max(after, 1e-300) / max(before, 1e-300)
 
 
-def strong(x: Array, periods: Sequence[int], settings: Settings) -> bool:
-    """Whether a season makes up most of what the detrended series does."""
-    x = x[-settings.season_searched :]
-    return any(period < len(x) // 2 and _left(_detrended(x), period) < settings.season_strong for period in periods)
-
-
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
     """Weeks beside days: a multiple of the longest period over which what is left still has a clear profile.
 
@@ -163,7 +157,7 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
     """
     if not periods:
         return ()
-    x = x[-settings.season_searched :]
+    x = x[-settings.longest :]
     base = max(periods)
     most = int(len(x) / ((settings.season_cycles + 0.5) * base))
     left = profiles(x, periods, False, settings)[1]
@@ -171,10 +165,10 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
         week = profile(left, _WEEK * base, False, settings)
         if week is not None and week.strength > settings.week_least_strength:
             return (*periods, _WEEK * base)
-    if most < settings.multiple_least:
+    if most < 2:
         return periods
     likeness = autocorrelation(_detrended(left), most * base + 1)
-    multiples = np.arange(settings.multiple_least, min(most, settings.multiple_most) + 1)
+    multiples = np.arange(2, min(most, settings.multiple_most) + 1)
     best = int(multiples[np.argmax(likeness[multiples * base])])
     around = likeness[[(best - 1) * base, best * base]]
     if around[1] > max(settings.multiple_least_likeness, around[0]) + 2 / np.sqrt(len(x)):

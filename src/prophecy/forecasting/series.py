@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,17 @@ class Fitted(Protocol):
         standard deviations it expects of its own errors, or None where only rolling them can tell."""
 
 
+class Model(Protocol):
+    """A candidate of all variables together, solved from the values up to some moment."""
+
+    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        """(origins, horizon, variables) from (time, variables); NaN from where a path is lost."""
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit.
+    """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit. What it
+    returns is `Fitted` where x is (time,), a `Model` where x is (time, variables).
 
     family: shares a prior. label: what `explain` calls it.
     """
@@ -65,4 +73,4 @@ class Candidate:
     family: str
     label: str
     scale: Scale
-    fit: Callable[[Array, Mask, int], Fitted | None]
+    fit: Callable[[Array, Mask, int], Any]

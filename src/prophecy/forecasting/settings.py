@@ -1,41 +1,54 @@
-"""All numbers of ordinary forecasts, each with its unit and reason."""
+"""All numbers of forecasts, each with its unit and reason. `forecast(settings=...)` takes others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from prophecy.forecasting.series import Candidate
+from prophecy.laws.settings import Settings as LawSettings
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Values were chosen on every other series of M1, a third of M4's hourly series and ETTh1 (benchmarks/ordinary.py)
-    and on the plain series of benchmarks/plain.py, and checked once on the rest, unless another reason is given."""
+class Settings(LawSettings):
+    """Those of laws, and those below: `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
 
+    Values were chosen on M1, a part of M4's hourly series and ETTh1 (benchmarks/ordinary.py), on the plain series of
+    benchmarks/plain.py and on the chaotic systems of benchmarks/forecast_dev.py, unless another reason is given.
+    """
+
+    # Reading a context
     longest: int = 6144  #: latest samples that candidates look at: bounds their cost
     longest_seasons: float = 3.0  #: of the longest season given, or told by the dates, that they look at at least
+    per_period: int = 16  #: samples of the fastest period that are plenty: more are thinned
+    kept: int = 512  #: samples that thinning must leave
+    sinusoid: float = 0.25  #: standard deviations: how far a variable that drives the others may be off a sinusoid
+    #: Of the noise seen in high differences: what a sinusoid that drives a system leaves is 1.1 at most (30 systems of
+    #: dysts, noise 0 to 20 %); oscillations of a system itself leave 1.2 or more, hundreds without noise.
+    sinusoid_noise: float = 1.5
+    sinusoid_clean: float = 1e-4  #: standard deviations: and this much whatever the noise; integrated drives wander
+    overdue: float = 0.125  #: share of the samples: incomplete ones at the end, up to so many, are forecast as well
+
+    # Outliers
+    outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
+    outlier_gap: float = 2.0  #: times the largest believed: spikes of all sizes are how a series is
+    outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
+    outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
+    outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Rolling forecasts inside the context
-    origins: int = 64  #: forecasts; more cost time and overlap more
+    origins: int = 32  #: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
-    early: float = 0.5  #: share of the context that candidates are fitted to, before the first origin
+    rolled: float = 8.0  #: times the root of the context's length: samples rolled over, half of the context at most
 
     # The scorer
-    #: Weights of families before anything is known of their errors
+    #: Weights of families before anything is known of their errors; 1 where nothing is said
     priors: tuple[tuple[str, float], ...] = (
         ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
+        ("waves", 3.0),  # each paid for itself already
         ("rare", 10.0),
-        ("autoregression", 1.0),
-        ("waves", 1.0),
-        ("map", 1.0),
-        ("own", 1.0),
-        ("theta", 1.0),
         ("line", 0.5),
         ("readout", 0.5),
-        ("seasonal readout", 0.5),
-        ("memory readout", 0.5),
         ("profile", 0.5),
-        ("long profile", 0.5),
         ("constant", 0.2),
         ("approach", 0.2),
         ("growth", 0.2),
@@ -43,80 +56,81 @@ class Settings:
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     octave: float = 0.75  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
-    least: float = 1e-3  #: of the largest weight; what has less is left out
+    least_weight: float = 1e-3  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
+    scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
     expected_count: float = 12.0  #: forecasts that what the candidates expect of their errors is worth
-    expected_factor: float = 1.4  #: by which errors outside a context exceed that, in the median of M1
+    expected_excess: float = 2.5  #: over the root of the context's length: by how much errors outside of it exceed that
     tail_least: float = 2.5  #: degrees of freedom of Student's distribution without rolling forecasts
     tail_most: float = 8.0  #: with many
     tail_forecasts: float = 8.0  #: independent forecasts that add one degree
+    dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
+    dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
+    dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
+    bound_share: float = 0.1  #: of the distance from the median, kept by quantiles that would all lie at a bound
+    interval_rounding: float = 1e-8  #: of a value: what integrating an exact law leaves, three times its tolerance
 
     # Seasons
     season_cycles: float = 2.0  #: seasons a context must hold: phase means of fewer have no noise to compare to
-    season_least_strength: float = 1.0  #: F statistic; below 1 the phases differ less than noise alone would make them
     season_said: float = 2.0  #: F statistic from which notes call a season found: half of its profile is kept
-    season_searched: int = 8192  #: samples in which an unknown season is looked for: bounds its cost
     season_peaks: int = 3  #: maxima of the autocorrelation tried beside the periods of the calendar
     season_handicap: float = 6.0  #: nats a period outside the calendar must explain more
-    season_strong: float = 0.5  #: share of the variance a season leaves at most to count as what the series is about
     week_least_strength: float = 1.5  #: F statistic of the profile over seven seasons of what one leaves
-    multiple_least: int = 2  #: seasons in the longer one that is looked for beside a given one
-    multiple_most: int = 16  #: a fortnight of days, a year of months twice over
+    multiple_most: int = 16  #: seasons in a longer one: a fortnight of days, a year of months twice over
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
-    # Outliers
-    outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
-    outlier_spreads: float = 1.0  #: spreads of the series: spikes of a law are within
-    outlier_gap: float = 2.0  #: times the largest believed: spikes of all sizes are how a series is
-    outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
-    outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
-    outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
-
-    # Smoothers
+    # Smoothers: grids of gains, finer where they are small, because errors change faster there
+    level_gains: int = 9  #: from 0 to 1
+    slope_gains: tuple[int, float] = (4, 0.4)  #: how many, and the largest, as a share of the level's
+    slope_dampings: tuple[int, float] = (4, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
+    season_gains: tuple[int, float] = (5, 0.6)  #: how many, and the largest, of what the level leaves
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
-    #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
-    level_gains: tuple[float, ...] = (0.0, 0.05, *(k / 10 for k in range(1, 11)))
-    level_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)  #: beside season states
-    slope_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7)  #: of the slope, as shares of the level's
-    slope_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)  #: beside season states
-    slope_dampings: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 1.0)  #: per step; slopes below 0.8 are gone in ten steps
-    slope_dampings_seasonal: tuple[float, ...] = (0.8, 0.9, 0.97, 1.0)  #: beside season states
-    season_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.35, 0.6)  #: of season states, of what the level leaves
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
 
-    # Autoregressions and functions of time
+    # Other candidates of one variable
     autoregression_most: int = 8  #: lags
-    autoregression_latest: int = 2048  #: values they are solved from
     waves_most: int = 4  #: sinusoids
     approach_constants: int = 40  #: time constants tried, from two samples to twice the context
-
-    # Direct readouts
-    readout_windows: int = 4096  #: values they are solved from: more cost time and are older
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
     readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  #: lags in seasons: a day, two, a week, two weeks
     readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
-    readout_ridges: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-10, 3))  #: of the mean eigenvalue
+    readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
-
-    # Mean profiles and rare events
-    profile_cycles: tuple[int, ...] = (1, 3, 14)  #: seasons averaged: last day … last two weeks
-    long_profile_cycles: tuple[int, ...] = (1, 2, 4)  #: the same for the longer of two seasons
+    profile_cycles: tuple[int, ...] = (1, 4, 14)  #: seasons averaged: last day … last two weeks
     rare_zeros: float = 0.3  #: share of zeros from which events count as rare
     rare_rates: tuple[float, ...] = (0.05, 0.2)  #: at which estimates follow; Croston's range
-    rare_latest: int = 400  #: latest values whose quantiles are those of rare events: a year of days and some
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
-    rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
+
+    # Candidates of all variables together; ridges are shares of the largest singular value, 1e-12 being rounding
+    repeated: tuple[int, ...] = (4, 12, 30, 80)  #: samples that must be alike
+    linear_lags: tuple[int, ...] = (2, 8, 24)  #: neighbouring, and as far apart as the fastest period allows
+    wave_pairs: tuple[int, ...] = (2, 8, 32)  #: of waves that neither grow nor fade
+    ridges: tuple[float, float] = (1e-12, 1e-6)  #: exact samples, and noisy ones
+    growth: float = 1e-4  #: per step; what grows no faster is not clipped: a trend is a double root at 1
+    map_features: int = 130  #: most a polynomial map may have: a quarter of 512 samples
+    kernel_delays: tuple[tuple[int, int], ...] = ((4, 1), (8, 1), (6, 8))  #: samples, and how far apart
+    kernel_widths: tuple[float, ...] = (0.7, 2.5, 8.0)  #: of the states' standard deviation
+    kernel_tuned: int = 240  #: states that width and nugget are chosen from: bounds the cost
+    determined: float = 0.8  #: of the equations: models with more unknowns are not solved
+    #: Share of its size that the rise after a sample may have when the others are known (`maps.left_open`): with less,
+    #: all variables are seen. The least of 138 pairs and triples from systems with one variable more has 0.041; of the
+    #: 43 development systems with all variables seen three quarters have less than 0.028.
+    complete: float = 0.03
+
+    # Regressors known in advance
+    known_ridges: tuple[float, float] = (1e-6, 100.0)  #: of their mean power: smallest and largest tried
+    known_folds: int = 3  #: stretches rolled over: each costs as many forecasts as there are kinds of differences
+    known_worth: float = 0.99  #: of the error without regressors: less gain than this is luck
 
     own: tuple[Candidate, ...] = ()  #: candidates of the user's
-    without: frozenset[str] = frozenset()  #: ablations: families that are not tried
 
     def prior(self, family: str) -> float:
         """The weight of a family before anything is known of its errors."""
-        return dict(self.priors)[family]
+        return dict(self.priors).get(family, 1.0)
 
 
 DEFAULT = Settings()

@@ -27,19 +27,23 @@ class Bank:
     free: Array
 
 
+def _grid(count: int, largest: float) -> Array:
+    """From 0 to the largest, finer towards 0."""
+    return np.asarray(largest * np.linspace(0, 1, count) ** 2)
+
+
 @cache
 def bank(seasonal: bool, slopes: bool, settings: Settings = DEFAULT) -> Bank:
     """A grid over the stable region: level gain, slope gain as a share of it, damping, season gain of what is left."""
-    gains = settings.level_gains_seasonal if seasonal else settings.level_gains
-    shares = settings.slope_gains_seasonal if seasonal else settings.slope_gains
-    dampings = settings.slope_dampings_seasonal if seasonal else settings.slope_dampings
-    season_gains = settings.season_gains if seasonal else (0.0,)
+    gains, shares = _grid(settings.level_gains, 1.0), _grid(*settings.slope_gains)
+    dampings = 1 - _grid(settings.slope_dampings[0], 1 - settings.slope_dampings[1])
+    season_gains = _grid(*settings.season_gains) if seasonal else np.zeros(1)
     rows = set()
     for alpha in gains:
         for gain in season_gains:
             gamma = gain * (1 - alpha)
             rows.add((alpha, 0.0, 0.0, gamma, 1 + (gamma > 0)))
-            for phi in dampings if slopes else ():
+            for phi in dampings if slopes else dampings[:0]:
                 free = (2 if phi == 1 else 3) + (gamma > 0)
                 rows |= {(alpha, alpha * share, phi, gamma, free) for share in shares}
     return Bank(*(np.ascontiguousarray(column) for column in np.array(sorted(rows), dtype=np.float64).T))

@@ -30,9 +30,6 @@ class FittedWaves:
     constants: Array
     eigenvalues: Complex
     vectors: Complex
-    residual: float
-    conclusive: bool = False
-    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         variables = values.shape[1]
@@ -66,5 +63,4 @@ def fit_waves(pairs: int, spacing: int, ridge: float, values: Array, rows: Rows)
     coefficients[lags - pairs : lags - 1] += solution[: pairs - 1][::-1]
     coefficients[pairs - 1] += solution[pairs - 1]
     coefficients[lags - 1 :] += [-1.0, 1.0]
-    residual = float(np.sqrt(np.mean((system @ solution - target) ** 2)))
-    return FittedWaves(lags, spacing, solution[pairs:], *companion_modes(coefficients[:, None]), residual)
+    return FittedWaves(lags, spacing, solution[pairs:], *companion_modes(coefficients[:, None]))

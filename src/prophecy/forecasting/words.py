@@ -11,7 +11,7 @@ from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.mixture import Mixture
 from prophecy.forecasting.seasons import profile
 from prophecy.forecasting.series import Series
-from prophecy.laws.settings import Settings
+from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def mixture_notes(
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
-    if any(mixture.weight("rare") >= settings.ordinary.rare_least for mixture in mixtures):
+    if any(mixture.weight("rare") >= settings.rare_least for mixture in mixtures):
         notes.append("Many zeros: quantiles are those of the values seen, around the expected rate.")
     parts = sum(len(mixture.shares()) for mixture in mixtures)
     single = parts == len(mixtures)
@@ -52,8 +52,8 @@ def _season(column: Series, settings: Settings) -> str:
     """Which of the seasons looked at were found, and what was not."""
     left, found = column.y, []
     for season in sorted(column.seasons):
-        one = profile(left, season, False, settings.ordinary)
-        if one is not None and one.strength > settings.ordinary.season_said:
+        one = profile(left, season, False, settings)
+        if one is not None and one.strength > settings.season_said:
             found.append(str(season))
         left = left if one is None else one.removed(left)
     other = [str(season) for season in sorted(column.seasons) if str(season) not in found]

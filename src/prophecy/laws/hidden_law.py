@@ -125,7 +125,7 @@ def _complete(context: Context, settings: HiddenSettings) -> Array | None:
 
 def thinning(visible: Array, settings: Settings) -> int:
     """Which samples are searched: one in so many, where the fastest period has more of them than needed."""
-    how, period = settings.hidden, fastest_period(visible, settings.context)
+    how, period = settings.hidden, fastest_period(visible)
     return int(np.clip(period / how.pace, 1, max(len(visible) // how.kept, 1)))
 
 

@@ -115,7 +115,7 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         told = _followed(context, _search(context, settings).from_slow_moments(), steps, settings)
         if told.decided is not None:
             return told
-    rough = float(roughness(values, context.observed).max()) if len(values) >= settings.laboratory.least else np.inf
+    rough = float(roughness(values, context.observed).max()) if len(values) >= settings.least else np.inf
     if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding
     if rough <= laws.clean and values.shape[1] <= laws.widest:

@@ -23,7 +23,7 @@ from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
 
 if TYPE_CHECKING:
-    from prophecy.laws.settings import Settings
+    from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 

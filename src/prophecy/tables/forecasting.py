@@ -24,7 +24,7 @@ from prophecy.tables.regressors import known_for
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
     from prophecy.forecasting.known import Known
     from prophecy.forecasting.own import Fit
-    from prophecy.laws.settings import Settings
+    from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
@@ -121,7 +121,7 @@ def forecast(
     duplicates: "refuse" rows of one time, or take their "mean".
     candidates: models of yours that join the mixture of each variable, by name: fit(values) returns
         predict(values so far, steps), whose answer is (steps,), or that and the deviations it expects of its errors.
-    settings: other constants of the search (`prophecy.laws.settings.Settings`), for experiments.
+    settings: other constants of the search (`prophecy.forecasting.settings.Settings`), for experiments.
 
     >>> import pandas as pd
     >>> sales = pd.Series([10.0, 12, 14] * 8, index=pd.date_range("2024-01-31", periods=24, freq="ME"), name="sales")
@@ -197,10 +197,10 @@ def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> 
     if candidates is None:
         return settings
     from prophecy.forecasting.own import own_candidates
-    from prophecy.laws.settings import DEFAULT
+    from prophecy.forecasting.settings import DEFAULT
 
     settings = settings or DEFAULT
-    return replace(settings, ordinary=replace(settings.ordinary, own=own_candidates(candidates)))
+    return replace(settings, own=own_candidates(candidates))
 
 
 def forecast_sources(
@@ -254,7 +254,7 @@ def load_models() -> None:
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
     from prophecy.forecasting import forecast as solve
-    from prophecy.laws.context import check_variables
+    from prophecy.forecasting.context import check_variables
 
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())

@@ -1,15 +1,16 @@
-"""The other candidates: maps, linear recurrences, waves, repetition; and how contexts are made ready."""
+"""Candidates of all variables together: maps, recurrences, waves, repetition; and how contexts are made ready."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from prophecy import chaos, forecast
-from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting import tournament
-from prophecy.forecasting.choice import Candidate, Rolling, Tier, score, trials
-from prophecy.forecasting.intervals import half_widths
+from prophecy.forecasting import systems
+from prophecy.forecasting.context import read
 from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.maps import (
     delays,
@@ -21,9 +22,12 @@ from prophecy.forecasting.maps import (
     legendre,
 )
 from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.forecasting.scorer import Rolling, System, roll_jointly
+from prophecy.forecasting.series import VALUES, Candidate, Series
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.waves import fit_waves
-from prophecy.laws.context import Rows, read
-from prophecy.laws.settings import DEFAULT
+from prophecy.laws.context import Rows
+from prophecy.laws.features import Units
 
 
 def all_rows(values: np.ndarray) -> Rows:
@@ -60,7 +64,7 @@ def test_a_sample_leaves_nothing_open_once_all_variables_are_seen():
     series = (series - series.mean(axis=0)) / series.std(axis=0)
     rows, noise = all_rows(series), np.random.default_rng(0).standard_normal((512, 3))
     pairs = [left_open(series[:, list(pair)], rows) for pair in ((0, 1), (0, 2), (1, 2))]
-    assert left_open(series, rows) < DEFAULT.laboratory.complete < min(pairs)
+    assert left_open(series, rows) < DEFAULT.complete < min(pairs)
     swapped = left_open(np.ascontiguousarray(series[:, ::-1]), rows)
     assert left_open(series, rows) == pytest.approx(swapped, rel=1e-3)  # a nugget of 1e-12 costs the other digits
     assert left_open(noise, rows) > 0.6
@@ -138,67 +142,6 @@ def test_a_copy_knows_only_the_past_of_its_origin():
     assert Copy().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[2, 2], [4, 4]]
 
 
-def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
-    values = np.zeros((100, 1))
-    rolling = Rolling.of_all(np.ones(100, dtype=bool), 50, DEFAULT)
-    errors = rolling.errors(Copy(), values)
-    assert errors.shape == (len(rolling.origins), rolling.steps, 1)
-    late = rolling.origins[-1] + np.arange(rolling.steps) >= 100
-    np.testing.assert_array_equal(np.isnan(errors[-1, :, 0]), late)
-    assert score(np.full((2, 3, 1), np.inf)) == pytest.approx(np.sqrt(2))
-
-
-def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
-    seen = []
-
-    def spy(values, rows, known):
-        seen.append((len(values), int(rows.index.max())))
-        return Copy()
-
-    values = np.sin(np.arange(200) / 3)[:, None]
-    rolling = Rolling.of_all(np.ones(200, dtype=bool), 20, DEFAULT)
-    candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
-    ranking = trials([Tier(candidates)], values, all_rows(values), rolling, DEFAULT)
-    assert seen == [(rolling.early, rolling.early - 2)]
-    assert [trial.score for trial in ranking] == sorted(trial.score for trial in ranking)
-
-
-def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
-    generator = np.random.default_rng(0)
-    values = generator.standard_normal((300, 2))
-    errors = generator.standard_normal((16, 40, 2)) * np.linspace(0.1, 3, 40)[:, None]
-    paths = generator.standard_normal((7, 100, 2)).cumsum(axis=1) * 0.01
-    widths = half_widths(errors, paths, values, DEFAULT)
-    assert widths.shape == (len(PROBABILITIES) // 2, 100, 2)
-    assert (np.diff(widths, axis=0) >= 0).all()
-    inside = (paths[0] >= values.min(axis=0)) & (paths[0] <= values.max(axis=0))
-    assert inside.all()
-    assert (np.diff(widths, axis=1) >= -1e-7).all()
-    ninety = int(np.argmin(np.abs(PROBABILITIES[len(PROBABILITIES) // 2 + 1 :] - 0.95)))
-    assert (widths[ninety] <= np.quantile(np.abs(values[:150] - values[150:]), 0.9, axis=0) * 1.3).all()
-
-
-def test_repetition_never_finds_its_match_in_another_twin():
-    values = np.sin(np.arange(100.0) / 3)[:, None]
-    nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
-    together = tournament._followed(Repetition(12), values, nudges, 20, DEFAULT)
-    for path, nudge in zip(together, nudges, strict=True):
-        twin = values.copy()
-        twin[-1] += nudge
-        alone = Repetition(12).rollout(twin, np.array([100]), 20)[0]
-        np.testing.assert_array_equal(path, alone)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
-    generator = np.random.default_rng(seed)
-    law = chaos.lorenz.sample(300, seed=seed)
-    walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
-    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), np.inf, DEFAULT)
-    assert not tournament.promising(walk / walk.std(), np.inf, DEFAULT)
-    assert not tournament.promising(noise, np.inf, DEFAULT)
-
-
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():
     context = read(chaos.duffing.sample(300))
     assert context.values.shape[1] == 4
@@ -269,3 +212,79 @@ def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
     ours = np.abs(forecast(series[:120], 24).point - series[120:]).mean()
     last_year = np.abs(np.tile(series[108:120], 2) - series[120:]).mean()
     assert ours < 0.8 * last_year
+
+
+@pytest.fixture(scope="module")
+def rossler():
+    """x alone, 39 samples a turn: three turns look like a season of 117 samples."""
+    times = np.arange(4000) * 0.15
+    path = solve_ivp(
+        lambda _, s: [-s[1] - s[2], s[0] + 0.2 * s[1], 0.2 + s[2] * (s[0] - 5.7)],
+        (0, times[-1]), [1, 2, 0.2], t_eval=times, rtol=1e-10, atol=1e-12,
+    )  # fmt: skip
+    return path.y[0]
+
+
+@pytest.mark.parametrize("first", [0, 400, 3200])
+def test_a_chaotic_oscillator_seen_through_one_variable_and_noise_is_no_season(rossler, first):
+    series, scale = rossler[first : first + 650], rossler[first : first + 500].std()
+    measured = series + 0.01 * scale * np.random.default_rng(first).standard_normal(650)
+    answer = forecast(measured[:500], 150)
+    inside = (answer.lower <= measured[500:]) & (measured[500:] <= answer.upper)
+    assert inside.mean() > 0.85
+    off = np.sqrt(np.mean((answer.point - series[500:])[:100] ** 2)) / scale
+    assert off < 0.15, "the season of 117 samples is off by half a standard deviation"
+
+
+def columns_of(values: np.ndarray, horizon: int) -> list[Series]:
+    return [Series(np.ascontiguousarray(x), np.ones(len(x), dtype=bool), (), horizon) for x in values.T]
+
+
+def system_of(values: np.ndarray) -> System:
+    return System(values, Units(np.zeros(values.shape[1]), np.ones(values.shape[1])))
+
+
+def test_candidates_of_all_variables_are_fitted_to_the_early_part_and_solved_again_only_when_asked() -> None:
+    seen = []
+
+    def spy(values: np.ndarray, known: np.ndarray, steps: int) -> Copy:
+        seen.append(len(values))
+        return Copy()
+
+    values = np.sin(np.arange(200) / 3)[:, None] + [0.0, 1.0]
+    columns = columns_of(values, 20)
+    rolling = Rolling.over(columns[0].seen, 20, 1, DEFAULT)
+    parts = roll_jointly([Candidate("spy", "spy", VALUES, spy)], system_of(values), columns, rolling, DEFAULT)
+    assert seen == [rolling.early]
+    location, _ = parts[1][0].ahead()
+    assert seen == [rolling.early, 200]
+    np.testing.assert_array_equal(location, np.full(20, values[-1, 1]))
+
+
+def test_forecasts_that_are_lost_are_as_far_off_as_unrelated_moments() -> None:
+    class Lost:
+        def rollout(self, values: np.ndarray, origins: np.ndarray, horizon: int) -> np.ndarray:
+            return np.full((len(origins), horizon, values.shape[1]), np.nan)
+
+    values = np.random.default_rng(0).standard_normal((200, 1))
+    columns = columns_of(values, 20)
+    rolling = Rolling.over(columns[0].seen, 20, 1, DEFAULT)
+    candidate = Candidate("lost", "lost", VALUES, lambda v, k, s: Lost())
+    part = roll_jointly([candidate], system_of(values), columns, rolling, DEFAULT)[0][0]
+    np.testing.assert_allclose(part.size, np.sqrt(2))
+    assert part.ahead() is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scouts_let_costly_candidates_in_for_a_system_and_not_for_noise(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(systems, "others", lambda *rest: asked.append(1) or iter(()))
+    generator = np.random.default_rng(seed)
+    without = replace(DEFAULT, without=frozenset({"ASSIMILATION", "HIDDEN"}))
+    forecast(generator.standard_normal(300).cumsum(), 20, settings=without)
+    forecast(generator.standard_normal(300), 20, settings=without)
+    assert not asked
+    forecast(chaos.lorenz.sample(300, seed=seed), 20, settings=without)
+    assert asked
