@@ -32,12 +32,12 @@ STEPS = 128  # of the loop over time that are run; the rest is extrapolated
 
 
 def clock(function: Callable[[], object], rounds: int = 10) -> float:
-    """Seconds, the median of `rounds` runs one after another, as steps of training follow each other, after two to warm
+    """Seconds, the median of `rounds` runs one after another, as steps of training follow each other, after ten to warm
     up. On a GPU its own clock is read between them: it is not made to wait for Python."""
     if DEVICE.type != "cuda":
         return float(np.median(timeit.repeat(function, number=1, repeat=rounds + 2)[2:]))
     marks = [torch.cuda.Event(enable_timing=True) for _ in range(rounds + 1)]
-    for _ in range(2):
+    for _ in range(10):
         function()
     torch.cuda.synchronize()
     marks[0].record()
@@ -127,7 +127,7 @@ def precisions(both: Callable[[], Any], errors: Callable[[tuple[Tensor, ...]], f
     for name in triton_blocks.PRECISIONS:
         triton_blocks.use_precision(name)
         try:
-            found.append({"precision": name, "error": errors(both()), "forward_backward": clock(both, 5)})
+            found.append({"precision": name, "error": errors(both()), "forward_backward": clock(both)})
         except Exception as refused:  # too much shared memory for this device, say
             found.append({"precision": name, "why": str(refused)[:120]})
     triton_blocks.use_precision()
@@ -232,7 +232,7 @@ def selective_case(batch: int, length: int, width: int, order: int) -> dict[str,
         both = lambda run=run: torch.autograd.grad(run(*given), given, g)  # noqa: E731
         with torch.no_grad():
             forward = clock(lambda run=run: run(*given), 5)  # type: ignore[misc]
-        row = {"name": name, "error": error, "forward": forward, "forward_backward": clock(both, 5)}
+        row = {"name": name, "error": error, "forward": forward, "forward_backward": clock(both)}
         case["rows"].append(row | {"peak_bytes": peak(both)})
         print(case["case"], case["rows"][-1], flush=True)
     steps = min(STEPS, length)
