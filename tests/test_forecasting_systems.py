@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos, forecast
-from prophecy.forecasting import systems
 from prophecy.forecasting.context import read
 from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.maps import (
@@ -275,16 +275,24 @@ def test_forecasts_that_are_lost_are_as_far_off_as_unrelated_moments() -> None:
     assert part.ahead() is None
 
 
+class Watched(tuple[float, ...]):
+    """Notes when it is read."""
+
+    asked: list[int]
+
+    def __iter__(self) -> Iterator[float]:
+        self.asked.append(1)
+        return super().__iter__()
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_scouts_let_costly_candidates_in_for_a_system_and_not_for_noise(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    monkeypatch.setattr(systems, "others", lambda *rest: asked.append(1) or iter(()))
+def test_scouts_let_costly_candidates_in_for_a_system_and_not_for_noise(seed: int) -> None:
+    widths = Watched(DEFAULT.kernel_widths)  # which the costly ones alone ask for
+    widths.asked = []
     generator = np.random.default_rng(seed)
-    without = replace(DEFAULT, without=frozenset({"ASSIMILATION", "HIDDEN"}))
+    without = replace(DEFAULT, without=frozenset({"ASSIMILATION", "HIDDEN"}), kernel_widths=widths)
     forecast(generator.standard_normal(300).cumsum(), 20, settings=without)
     forecast(generator.standard_normal(300), 20, settings=without)
-    assert not asked
+    assert not widths.asked
     forecast(chaos.lorenz.sample(300, seed=seed), 20, settings=without)
-    assert asked
+    assert widths.asked

@@ -128,4 +128,7 @@ def test_a_spike_at_irregular_times_or_in_a_young_stream_is_not_believed_either(
         track, without = Prophecy().follow(wild, time=time), Prophecy().follow(u, time=time)
         assert track.alarm[place] >= (0.999 if place > 200 else 0.0)
         assert np.abs(track.mean - without.mean)[place + 4 :].max() < 10.0
-        assert (track.upper - track.lower)[place + 4 :].max() < 3 * np.nanmedian(without.upper - without.lower)
+        width, usual = track.upper - track.lower, without.upper - without.lower
+        # Across a long pause intervals are wide with or without the spike.
+        widest = max(3 * np.nanmedian(usual), 1.01 * usual[place + 4 :].max())
+        assert width[place + 4 :].max() < widest

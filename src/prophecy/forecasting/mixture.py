@@ -37,6 +37,10 @@ class Mixture:
         """What all parts of a family contribute, over all steps."""
         return float(sum(w.mean() for w, part in self._pairs() if part.candidate.family == family))
 
+    def rare(self, settings: Settings) -> bool:
+        """Whether most values are none: quantiles are those of the values then, and not of errors around a path."""
+        return self.weight("rare") >= settings.rare_least
+
     @property
     def joint(self) -> float:
         """What all candidates of all variables together contribute, over all steps."""
@@ -52,7 +56,7 @@ class Mixture:
     def quantiles(self, settings: Settings) -> Array:
         """(probabilities, horizon). Below the path of a positive series steps are taken in logarithms, above it as far
         as candidates on other scales than the values count."""
-        if self.weight("rare") >= settings.rare_least:
+        if self.rare(settings):
             return rare_quantiles(self.series, self.path, settings)
         at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
         if not self.series.positive:

@@ -36,7 +36,7 @@ class Settings(LawSettings):
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Rolling forecasts inside the context
-    origins: int = 32  #: forecasts; more cost time and overlap more
+    origins: int = 64  #: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
     rolled: float = 8.0  #: times the root of the context's length: samples rolled over, half of the context at most
 
@@ -82,10 +82,10 @@ class Settings(LawSettings):
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Smoothers: grids of gains, finer where they are small, because errors change faster there
-    level_gains: int = 9  #: from 0 to 1
-    slope_gains: tuple[int, float] = (4, 0.4)  #: how many, and the largest, as a share of the level's
-    slope_dampings: tuple[int, float] = (4, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
-    season_gains: tuple[int, float] = (5, 0.6)  #: how many, and the largest, of what the level leaves
+    level_gains: int = 12  #: from 0 to 1
+    slope_gains: tuple[int, float] = (6, 0.7)  #: how many, and the largest, as a share of the level's
+    slope_dampings: tuple[int, float] = (5, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
+    season_gains: tuple[int, float] = (6, 0.6)  #: how many, and the largest, of what the level leaves
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
