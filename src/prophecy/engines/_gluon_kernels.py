@@ -112,13 +112,12 @@ def lifted(
 
     first = gl.program_id(0) * GROUP
     row = first + gl.arange(0, GROUP, gl.SliceLayout(1, copy))
-    column = gl.arange(0, LENGTH, gl.SliceLayout(0, copy)).to(gl.int64)
+    column = gl.arange(0, LENGTH, gl.SliceLayout(0, copy))
     piece = (row % pieces).to(gl.int64)
     start = piece * blocks * LENGTH
     if REVERSE:
         start = ((pieces - piece) * blocks - 1) * LENGTH
-    # Places are made anew for every block: carried along, two tiles of them would take half of the registers.
-    u_row = u + ((row // pieces).to(gl.int64) * u_series + start * u_time)[:, None]
+    u_at = u + ((row // pieces).to(gl.int64) * u_series + start * u_time)[:, None] + (column * u_time)[None, :]
     u_in = (row < rows)[:, None]
 
     row_y = first + gl.arange(0, GROUP, y_rows)
@@ -127,8 +126,8 @@ def lifted(
     advance: gl.constexpr = -LENGTH if REVERSE else LENGTH
     if REVERSE:
         start_y = ((pieces - piece_y) * blocks - 1) * LENGTH
-    column_y = gl.arange(0, LENGTH, gl.SliceLayout(0, y_layout)).to(gl.int64)
-    y_row = y + ((row_y // pieces).to(gl.int64) * y_series + start_y * y_time)[:, None]
+    column_y = gl.arange(0, LENGTH, gl.SliceLayout(0, y_layout))
+    y_at = y + ((row_y // pieces).to(gl.int64) * y_series + start_y * y_time)[:, None] + (column_y * y_time)[None, :]
     y_in = (row_y < rows)[:, None]
 
     row_x = first + gl.arange(0, GROUP, x_rows)
@@ -139,18 +138,18 @@ def lifted(
 
     buffer = gl.allocate_shared_memory(gl.float32, [STAGES, GROUP, LENGTH], samples)
     for ahead in gl.static_range(STAGES - 1):
-        u_at = u_row + ((ahead * advance + column) * u_time)[None, :]
         copy_ahead(buffer.index(ahead), u_at, mask=u_in & (ahead < blocks))
         async_copy.commit_group()
+        u_at += advance * u_time
     zero_x = gl.zeros((GROUP, ORDER), gl.float32, x_layout)
     zero_y = gl.zeros((GROUP, LENGTH), gl.float32, y_layout)
     for block in range(blocks):
         async_copy.wait_group(STAGES - 2)
         now = buffer.index(block % STAGES).load(y_layout)
         later = block + STAGES - 1
-        u_at = u_row + ((later * advance + column) * u_time)[None, :]
         copy_ahead(buffer.index(later % STAGES), u_at, mask=u_in & (later < blocks))
         async_copy.commit_group()
+        u_at += advance * u_time
         big = gl.maximum(gl.max(gl.abs(now), 1), gl.convert_layout(gl.max(gl.abs(state), 1), y_rows))
         up, down = _scales(big)
         now = now * up[:, None]
@@ -172,7 +171,7 @@ def lifted(
         state = state * gl.convert_layout(down * x_down, x_rows)[:, None]
         if not STATES_ONLY:
             made = warpgroup_mma_wait(0, [out])
-            y_at = y_row + ((block * advance + column_y) * y_time)[None, :]
             gl.store(y_at, made * (down * y_down)[:, None], mask=y_in)
+            y_at += advance * y_time
     async_copy.wait_group(0)
     gl.store(end + x_at, state, mask=x_in)

@@ -101,11 +101,10 @@ def lifted(
     else:
         first = piece * blocks * LENGTH
         advance = LENGTH
-    moment = tl.arange(0, LENGTH).to(tl.int64)
+    moment = tl.arange(0, LENGTH)
     order = tl.arange(0, ORDER)
-    # Places are made anew for every block: carried along, two tiles of them would take half of the registers.
-    u_row = u + (series * u_series + first * u_time)[:, None]
-    y_row = y + (series * y_series + first * y_time)[:, None]
+    u_at = u + (series * u_series + first * u_time)[:, None] + moment[None, :].to(tl.int64) * u_time
+    y_at = y + (series * y_series + first * y_time)[:, None] + moment[None, :].to(tl.int64) * y_time
     x_at = row.to(tl.int64)[:, None] * ORDER + order[None, :]
     state = tl.load(x + x_at, mask=inside[:, None], other=0.0)
 
@@ -124,9 +123,7 @@ def lifted(
             K_low = _matrix(lows, LENGTH, LENGTH)
             O_low = _matrix(lows + O_, ORDER, LENGTH)
 
-    for block in tl.range(0, blocks, num_stages=STAGES):
-        u_at = u_row + ((block * advance + moment) * u_time)[None, :]
-        y_at = y_row + ((block * advance + moment) * y_time)[None, :]
+    for _ in tl.range(0, blocks, num_stages=STAGES):
         now = tl.load(u_at, mask=inside[:, None], other=0.0)
         if MODE == "half":
             big = tl.maximum(tl.max(tl.abs(now), 1), tl.max(tl.abs(state), 1))
@@ -154,6 +151,8 @@ def lifted(
                 tl.store(y_at, out, mask=inside[:, None])
             added = tl.dot(now, R, out_dtype=tl.float64)
             state = tl.dot(state, P, added, out_dtype=tl.float64)
+        u_at += advance * u_time
+        y_at += advance * y_time
     tl.store(end + x_at, state, mask=inside[:, None])
 
 
