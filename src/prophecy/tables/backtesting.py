@@ -23,7 +23,7 @@ from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
 
 if TYPE_CHECKING:
-    from prophecy.forecasting.settings import Settings
+    from prophecy.forecasting.settings import Settings as ForecastSettings
 
 Array = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def backtest(
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
-    settings: Settings | None = None,
+    settings: ForecastSettings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Backtest:

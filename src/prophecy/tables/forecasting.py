@@ -24,7 +24,7 @@ from prophecy.tables.regressors import known_for
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
     from prophecy.forecasting.known import Known
     from prophecy.forecasting.own import Fit
-    from prophecy.forecasting.settings import Settings
+    from prophecy.forecasting.settings import Settings as ForecastSettings
 
 Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
@@ -105,7 +105,7 @@ def forecast(
     known: Any = None,
     duplicates: str = "refuse",
     candidates: Mapping[str, Fit] | None = None,
-    settings: Settings | None = None,
+    settings: ForecastSettings | None = None,
 ) -> Forecast:
     """The next `horizon` rows of a series, with intervals, from the series alone.
 
@@ -149,7 +149,7 @@ def forecast_many(
     known: Any = None,
     duplicates: str = "refuse",
     candidates: Mapping[str, Fit] | None = None,
-    settings: Settings | None = None,
+    settings: ForecastSettings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
     client: Any = None,
@@ -193,7 +193,7 @@ def forecast_many(
     )
 
 
-def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> Settings | None:
+def _joined(settings: ForecastSettings | None, candidates: Mapping[str, Fit] | None) -> ForecastSettings | None:
     if candidates is None:
         return settings
     from prophecy.forecasting.own import own_candidates
