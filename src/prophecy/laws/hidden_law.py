@@ -202,15 +202,18 @@ class Track:
         return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
     def foretold(self, later: Array, settings: HiddenSettings) -> bool:
-        """Whether samples that it has not seen lie where its draws are, as long as these are close together."""
+        """Whether samples that it has not seen lie where its draws are, as long as these are close together, and those
+        of a straight line do not: what any smooth path does confirms nothing."""
         draws, path = self.draws(len(later), settings), self.ahead(len(later))
         draws = draws[np.isfinite(draws).all(axis=(1, 2))]
         if not len(draws) > _DRAWS // 2:
             return False
         spread = np.sqrt(np.mean((draws - path) ** 2, axis=(0, 2)))
         known = np.logical_and.accumulate(spread < settings.known)
-        missed = np.sqrt(np.mean((path - later)[known] ** 2 / spread[known, None] ** 2))
-        return bool(known.sum() >= 6 and missed < settings.missed)
+        latest = self.states[-2:, : later.shape[1]]
+        line = latest[1] + np.arange(1, len(later) + 1)[:, None] * (latest[1] - latest[0])
+        missed, straight = (np.sqrt(np.mean(((one - later) / spread[:, None])[known] ** 2)) for one in (path, line))
+        return bool(known.sum() >= 6 and missed < settings.missed < straight)
 
 
 def noise_of(values: Array, rough: float, settings: HiddenSettings) -> float:
