@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cho_solve_banded, cholesky_banded
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
+from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
@@ -31,58 +32,10 @@ from prophecy.laws.weak_form import regression
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+_EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 _ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integrator
-
-
-class Eliminated:
-    """The damped normal equations of one linearisation, solved for any defects.
-
-    Defects couple the hidden parts of neighbouring states and the parameters: a band with a border. With F the
-    derivatives by the hidden part of the state before and G those by the parameters, the band has blocks F'F + 1 and
-    -F, its border is F'G less G of the step before, and what is left of G'G without the states is the parameters' own
-    matrix. Squaring the condition is affordable since every step is damped.
-    """
-
-    def __init__(self, tangent: Array, seen: int, damping: float) -> None:
-        steps, v, h = len(tangent), tangent.shape[1], tangent.shape[1] - seen
-        self._seen, self._slopes, by = seen, tangent[:, :, seen:v], tangent[:, :, v:]
-        across = self._slopes.swapaxes(1, 2)
-        blocks, border = np.zeros((steps + 1, h, h)), np.zeros((steps + 1, h, by.shape[2]))
-        blocks[:-1], border[:-1] = across @ self._slopes, across @ by
-        blocks[1:] += np.eye(h)
-        blocks += damping**2 * np.eye(h)
-        border[1:] -= by[:, seen:]
-        band = np.zeros((2 * h, steps + 1, h))
-        for i, j in np.ndindex(h, h):
-            band[h + i - j, :-1, j] = -self._slopes[:, seen + i, j]
-            if i >= j:
-                band[i - j, :, j] = blocks[:, i, j]
-        self._by, border = by.reshape(steps * v, -1), border.reshape(len(border) * h, -1)
-        self._band = cholesky_banded(band.reshape(2 * h, -1), lower=True, check_finite=False), True
-        self._inner = cho_solve_banded(self._band, border, check_finite=False)
-        own = self._by.T @ self._by - border.T @ self._inner
-        self._norms = np.sqrt(np.maximum(np.diag(own), 1e-300))
-        scaled = own / np.outer(self._norms, self._norms)
-        # Scaled parameters are damped less than hidden variables are.
-        self._factor = cho_factor(scaled + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(own)), check_finite=False)
-
-    def solve(self, defects: Array) -> tuple[Array, Array]:
-        """The change of the hidden states, (time, h), and of the parameters. defects: (time - 1, v)."""
-        right = np.zeros((len(defects) + 1, self._slopes.shape[2]))
-        right[:-1] = -np.einsum("kvh,kv->kh", self._slopes, defects)
-        right[1:] += defects[:, self._seen :]
-        rest = -self._by.T @ defects.reshape(-1) - self._inner.T @ right.reshape(-1)
-        change = cho_solve(self._factor, rest / self._norms, check_finite=False) / self._norms
-        own = cho_solve_banded(self._band, right.reshape(-1), check_finite=False)
-        return (own - self._inner @ change).reshape(right.shape), change
-
-    def along(self, shift: Array, change: Array) -> Array:
-        """The derivative of the defects along a step: (time - 1, v)."""
-        out = np.einsum("kvh,kh->kv", self._slopes, shift[:-1]) + (self._by @ change).reshape(len(shift) - 1, -1)
-        out[:, self._seen :] -= shift[1:]
-        return np.asarray(out)
 
 
 @dataclass
@@ -134,35 +87,49 @@ class Search:
         if not (cost < _LOST * len(defects) and np.isfinite(tangent).all()):
             return np.inf, np.inf
         before = float(np.sqrt(cost / defects.size))
-        for _ in range(8):
+        for tried in range(8):
             for field, states in self._trials(tangent, defects, counts):
                 there = float(np.sum(self._defects(field, states, counts) ** 2))
                 if there < cost:
-                    self.field, self.states, self.damping = field, states, max(self.damping / 3, 1e-6)
+                    self.field, self.states = field, states
+                    self.damping = max(self.damping / 3, 1e-6)
                     return before, float(np.sqrt(there / defects.size))
             self.damping *= 2
         return before, before
 
     def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
         """Where the step of the present damping leads with the correction, if that is trusted, and without."""
-        try:
-            normal = Eliminated(tangent, self.seen, self.damping)
-        except LinAlgError:
-            return []
-        ahead, (shift, change) = 0.1, normal.solve(defects)
+        ahead, (shift, change) = 0.1, self._solved(tangent, defects)
         nearby = self._defects(*self._moved(ahead * change, ahead * shift), counts)
-        bend = 2 / ahead * ((nearby - defects) / ahead - normal.along(shift, change))
+        along = np.einsum("kij,kj->ki", tangent, np.column_stack([shift[:-1], np.tile(change, (len(defects), 1))]))
+        bend = 2 / ahead * ((nearby - defects) / ahead - (along - shift[1:]))
         trials = [self._moved(change, shift)]
         if np.isfinite(bend).all():
-            more, further = normal.solve(bend)
+            more, further = self._solved(tangent, bend)
             if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
                 trials.insert(0, self._moved(change + further / 2, shift + more / 2))
         return trials
 
+    def _solved(self, tangent: Array, defects: Array) -> tuple[Array, Array]:
+        """The damped least-squares change of the states, (time, v), and of the parameters: the visible part of a state
+        is an observation without noise, the hidden one is observed where it is, up to 1 / damping."""
+        weights = np.broadcast_to(np.where(np.arange(self.states.shape[1]) < self.seen, _EXACT, self.damping), self.states.shape)
+        system = eliminate(np.zeros_like(self.states), weights, defects, tangent, np.ones(self.states.shape[1]), 0.0)
+        by, right = system.rest[:, :-1], system.rest[:, -1]
+        norms = np.maximum(np.linalg.norm(by, axis=0), 1e-150)
+        normal = by.T @ by / np.outer(norms, norms)
+        # Scaled parameters are damped less than hidden variables are.
+        normal += ((0.4 * self.damping) ** 2 + 1e-14) * np.eye(len(norms))
+        try:
+            change = cho_solve(cho_factor(normal, check_finite=False), by.T @ right / norms, check_finite=False) / norms
+        except LinAlgError:
+            change = np.full(len(norms), np.nan)
+        shift = substitute(system.rows, change)
+        shift[:, : self.seen] = 0.0
+        return shift, change
+
     def _moved(self, change: Array, shift: Array) -> tuple[SparseField, Array]:
-        states = self.states.copy()
-        states[:, self.seen :] += shift
-        return self.field.moved(change), states
+        return self.field.moved(change), self.states + shift
 
     def _counts(self) -> Counts:
         """Substeps of every sample."""
