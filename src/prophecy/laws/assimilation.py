@@ -121,7 +121,7 @@ def assimilate(
         if -fall > laws.rising:
             problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
-            best = _known(problem, evidence)
+            best = known(problem, evidence)
     return best if best is None or hint is not None else _sure(best, values, seen, allowed, laws)
 
 
@@ -146,7 +146,7 @@ def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: La
     problem.rescale()
     problem.choice = 0.0
     evidence = problem.evidence()
-    return _known(problem, evidence) if np.isfinite(evidence) else best
+    return known(problem, evidence) if np.isfinite(evidence) else best
 
 
 def _choice(allowed: Mask, laws: LawSettings) -> float:
@@ -161,7 +161,7 @@ def _dependent(values: Array, noise: Array) -> bool:
     return bool(values.shape[1] > 1 and spread < 2 * noise.max())
 
 
-def _known(problem: Problem, evidence: float) -> Assimilated:
+def known(problem: Problem, evidence: float) -> Assimilated:
     """What the problem has come to."""
     v, rows = problem.values.shape[1], problem.system.rows[-1]
     return Assimilated(

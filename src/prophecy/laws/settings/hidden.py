@@ -26,7 +26,7 @@ class HiddenSettings:
     noisy: float = 0.35  #: of the roughness: the misfit that noise leaves is 0.45 to 0.9 of it, of coarse samples 0.2
 
     # Where searches start
-    stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
+    early: int = 256  #: samples that a search begins with, or three quarters of all
     starts: int = 12  #: guesses that are solved
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     refined: int = 16  #: trials that improve a guess
@@ -34,8 +34,7 @@ class HiddenSettings:
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
     centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
 
-    #: Order of the steps and how many from each start; after each round the better half goes on
-    rounds: tuple[tuple[int, int], ...] = ((4, 3), (4, 5), (8, 8), (8, 14))
+    steps: int = 4  #: of each start in the first of four rounds; then the better half goes on with twice as many
     #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
     #: four. All searches that arrived did, of the others half end there.
     coarse: float = 6e-3
