@@ -18,6 +18,7 @@ too, near the samples (`Search.tighten`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,8 +248,11 @@ class Search:
         return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
 
-def searched(visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first, often none.
+def searched(
+    visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0
+) -> tuple[list[Search], bool]:
+    """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
+    may help.
 
     All starts take some steps, the better half goes on with twice as many, and so on. rough: the roughness of samples
     that may be far apart or noisy; noise leaves a misfit of its size.
@@ -269,7 +273,7 @@ def searched(visible: Array, centre: Array, family: Family, settings: Settings, 
             pool = [start for start in pool if start.reached < limit]
         if not pool or pool[0].reached < how.near:
             break
-    return pool
+    return pool, number > 1
 
 
 def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
@@ -315,13 +319,16 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
     family with an exact one has it; otherwise the field with the best forecasts, if these are good.
     """
     how, best = settings.hidden, None
-    stretch = min(how.early, 3 * len(visible) // 4)
+    early = [each for each in how.stretches if each <= 0.75 * len(visible)] or [3 * len(visible) // 4]
     families = [each for each in FAMILIES if each.variables > visible.shape[1]]
+    hopeless = {each for each in families if rough and each != (3, 2) and not each.forced}
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        for family in families:
-            if rough and family != (3, 2) and not family.forced:
+        for stretch, family in product(early, families):
+            if family in hopeless:
                 continue
-            for search in searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough):
+            pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
+            hopeless |= set() if onward else {family}
+            for search in pool:
                 if not _continued(search, visible, how):
                     continue
                 if search.reached < how.exact and search.errors[-1] < how.certain:

@@ -71,8 +71,8 @@ class Family(NamedTuple):
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
 
 
-#: One after the other; the first is x, its rate and a sinusoidal forcing.
-FAMILIES = Family(4, 3), Family(3, 2), Family(4, 2), Family(3, 3)
+#: One after the other: x, its rate and a sinusoidal forcing, for which there is one start; then those of fewest terms.
+FAMILIES = Family(4, 3), Family(3, 2), Family(3, 3), Family(4, 2)
 
 
 def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ class HiddenSettings:
     noisy: float = 0.35  #: of the roughness: the misfit that noise leaves is 0.45 to 0.9 of it, of coarse samples 0.2
 
     # Where searches start
-    early: int = 256  #: samples that a search begins with, or three quarters of all
+    stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
     starts: int = 12  #: guesses that are solved
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     refined: int = 16  #: trials that improve a guess
