@@ -63,7 +63,7 @@ def pieces(path):
     """The table in pieces of 300 rows."""
     table = open_table(str(path), Hints(key="key"))
     whole = table.batches
-    table.batches = (batch[first : first + 300] for batch in whole for first in range(0, batch.num_rows, 300))
+    table.batches = (batch[first : first + 300] for batch in whole for first in range(0, len(batch), 300))
     return table
 
 

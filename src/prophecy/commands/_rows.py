@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from prophecy.commands._progress import Progress
 from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average
-from prophecy.frames.roles import keys_of
 from prophecy.frames.table import Table, floats
 from prophecy.frames.times import Times, joined
 
@@ -57,7 +56,7 @@ def _ordered(table: Table, mean: bool) -> Iterator[Piece]:
     count = 0
     for piece in pieces:
         held.append(piece)
-        count += piece[0].num_rows
+        count += len(piece[0])
         if count > table.sizes.sorted_rows:
             break
     else:
@@ -71,12 +70,12 @@ def _pieces(table: Table) -> Iterator[Piece]:
     count = lost = 0
     for batch in table.batches:
         times = table.times(batch, count + 1)
-        count += batch.num_rows
+        count += len(batch)
         if times is not None and times.missing.any():
             lost += int(times.missing.sum())
             there = np.flatnonzero(~times.missing)
-            batch, times = batch.take(there), times[there]
-        if batch.num_rows:
+            batch, times = batch[there], times[there]
+        if len(batch):
             yield batch, times
     if lost:
         table.note(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
@@ -91,9 +90,9 @@ def _without_repetitions(table: Table, pieces: Iterator[Piece]) -> Iterator[Piec
             yield batch, times
             continue
         values = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
-        again = np.zeros(batch.num_rows, dtype=bool)
-        for key, some in keys_of(batch, table.roles.key):
-            rows = np.arange(batch.num_rows)[some]
+        again = np.zeros(len(batch), dtype=bool)
+        for key, some in table.split(batch):
+            rows = np.arange(len(batch))[some]
             moments, mine = times.values[rows], values[rows]
             before = last.get(key, (moments[:1], np.full_like(mine[:1], np.inf)))
             earlier = np.concatenate([before[0], moments[:-1]]), np.concatenate([before[1], mine[:-1]])
@@ -103,8 +102,8 @@ def _without_repetitions(table: Table, pieces: Iterator[Piece]) -> Iterator[Piec
         if again.any():
             dropped += int(again.sum())
             kept = np.flatnonzero(~again)
-            batch, times = batch.take(kept), times[kept]
-        if batch.num_rows:
+            batch, times = batch[kept], times[kept]
+        if len(batch):
             yield batch, times
     if dropped:
         table.note(f"{dropped:,} exact duplicate{'' if dropped == 1 else 's'} dropped")
@@ -112,7 +111,7 @@ def _without_repetitions(table: Table, pieces: Iterator[Piece]) -> Iterator[Piec
 
 def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """The same rows in pieces that end between two times, so that all rows of a time are in one of them."""
-    import pyarrow as pa
+    import narwhals.stable.v2 as nw
 
     kept: Piece | None = None
     for batch, times in pieces:
@@ -120,7 +119,7 @@ def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
             yield batch, times
             continue
         if kept is not None and kept[1] is not None:
-            batch = pa.Table.from_batches([kept[0], batch]).combine_chunks().to_batches()[0]
+            batch = nw.concat([kept[0], batch])
             times = joined([kept[1], times])
         other = np.flatnonzero(times.values != times.values[-1])
         cut = int(other[-1]) + 1 if len(other) else 0
@@ -132,33 +131,29 @@ def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
-    import pyarrow as pa
+    import narwhals.stable.v2 as nw
 
-    if table.roles.clock is None or (all(_increasing(*piece, table.roles.key) for piece in held) and len(held) < 2):
+    if table.roles.clock is None or (all(_increasing(table, *piece) for piece in held) and len(held) < 2):
         yield from held
         return
     if not held:
         return
-    whole = pa.Table.from_batches([batch for batch, _ in held]).combine_chunks()
+    batch = nw.concat([batch for batch, _ in held])
     times = joined([times for _, times in held if times is not None])
-    (batch,) = whole.to_batches()
-    if _increasing(batch, times, table.roles.key):
+    if _increasing(table, batch, times):
         yield from held
         return
     order = np.argsort(times.values, kind="stable")
     table.note("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
-    yield batch.take(pa.array(order)), times[order]
+    yield batch[order], times[order]
 
 
-def _increasing(batch: Any, times: Times | None, key: str | None) -> bool:
+def _increasing(table: Table, batch: Any, times: Times | None) -> bool:
     """Whether no row of any series comes before the one above it."""
     if times is None or bool((times.values[1:] >= times.values[:-1]).all()):
         return True
-    return (
-        all(bool((times.values[rows][1:] >= times.values[rows][:-1]).all()) for _, rows in keys_of(batch, key))
-        if key is not None
-        else False
-    )
+    moments = (times.values[rows] for _, rows in table.split(batch))
+    return bool(table.roles.keys) and all(bool((mine[1:] >= mine[:-1]).all()) for mine in moments)
 
 
 def _added(
@@ -167,8 +162,8 @@ def _added(
     """What `advance(key, column, values, times)` gives for each series' rows, as columns to stand beside the batch."""
     roles = table.roles
     names = free_names(parts, roles.values, table.names)
-    found = list(keys_of(batch, roles.key))
-    made = {name: np.empty(batch.num_rows) for name in names.values()}
+    found = list(table.split(batch))
+    made = {name: np.empty(len(batch)) for name in names.values()}
     for place, column in enumerate(roles.values):
         values = floats(batch, column)
         for key, rows in found:

@@ -16,7 +16,6 @@ from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options, _results
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
-from prophecy.commands._dask import forecast_on
 from prophecy.commands._journal import Journal, plan_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
@@ -28,7 +27,6 @@ from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.partitions import partition_task
 from prophecy.tables.pictures import save
 from prophecy.tables.regressors import known_for
 
@@ -79,8 +77,11 @@ def forecast(
         if dask is not None:
             if asked.key is None or joint or plot is not None or known is not None or asked.time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
+            from prophecy.adapters.dask import PartitionTask
+            from prophecy.commands._dask import forecast_on
+
             columns = asked.columns or None
-            each = partition_task(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
+            each = PartitionTask(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
         found = collect(open_table(file, asked), context)

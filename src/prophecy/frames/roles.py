@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.frames import dates
-from prophecy.frames.clock import EPOCHS, TimeColumn, column_of
+from prophecy.frames.clock import EPOCHS, TimeColumn
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.numbers import MOSTLY
-from prophecy.frames.stray import Stray
 
 CLOCKS = (
     "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "at", "ds", "t", "ts", "epoch", "unix",
@@ -78,15 +76,6 @@ class Roles:
     @property
     def time(self) -> str | None:
         return None if self.clock is None else " ".join(self.clock.columns)
-
-
-class Content(NamedTuple):
-    """What a reader finds in a source. batches: given the roles, pieces of it whose value columns are float64."""
-
-    layout: Layout
-    batches: Callable[[Roles], Iterator[Any]]
-    notes: list[str]
-    stray: Stray
 
 
 def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
@@ -356,34 +345,3 @@ def _names_time(layout: Layout, name: str) -> bool:
 
 def _whole(numbers: Any) -> bool:
     return bool((numbers == np.rint(numbers)).all())
-
-
-def keys_of(batch: Any, key: str | tuple[str, ...] | None) -> Iterator[tuple[Any, NDArray[np.int64] | slice]]:
-    """Each key in a piece of a table and its rows in order; without a key column, one key "" with all rows.
-
-    Keys of Arrow batches are text, joined where there are several columns; those of frames are the cells, or tuples.
-    """
-    names = () if key is None else (key,) if isinstance(key, str) else key
-    if not names:
-        yield "", slice(None)
-    elif not isinstance(batch, dict):
-        names = tuple(part for name in names for part in ([name] if name in batch.schema.names else name.split(" + ")))
-        columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
-        if len(columns) > 1:
-            import pyarrow.compute as pc
-
-            columns = [pc.binary_join_element_wise(*(column.cast("string") for column in columns), JOINT)]
-        encoded = columns[0].dictionary_encode()
-        codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-        texts = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
-        for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
-            code = codes[order[start]]
-            yield (texts[code] if code >= 0 else "(no key)"), rows
-    else:
-        places: dict[Any, list[int]] = {}
-        cells = [column_of(batch, name).to_list() for name in names]
-        for row, cell in enumerate(cells[0] if len(names) == 1 else zip(*cells, strict=True)):
-            places.setdefault(cell, []).append(row)
-        yield from ((cell, np.array(rows)) for cell, rows in places.items())
