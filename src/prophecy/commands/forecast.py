@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -191,8 +191,11 @@ def _solve(
 
 
 def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
+    """Some series at a time. The first comes alone and is solved here: what that loads, the processes then share."""
     items = iter(units.items())
-    while some := dict(islice(items, size)):
+    for many in chain([1], repeat(size)):
+        if not (some := dict(islice(items, many))):
+            return
         yield some
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,16 @@ DUPLICATES = ("refuse", "mean")
 SAID = 6  # facts about series in one line
 
 
-class _Rows(NamedTuple):
+@dataclass(frozen=True)
+class _Rows:
     """Rows of all series: the number of each one's key, values, times."""
 
     codes: NDArray[np.int64]
     values: Array
     times: Times | None
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> _Rows:
+        return _Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
 
     def newest(self, most: int) -> _Rows:
         """Without all but the newest rows of each series."""
@@ -38,13 +42,10 @@ class _Rows(NamedTuple):
         ends = np.cumsum(np.bincount(self.codes))[self.codes[order]]
         return self[np.sort(order[ends - np.arange(len(order)) <= most])]
 
-    def __getitem__(self, rows: Any) -> _Rows:  # type: ignore[override]
-        return _Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
-
 
 def _joined(parts: Sequence[_Rows]) -> _Rows:
     times = [part.times for part in parts if part.times is not None]
-    codes, values = (np.concatenate([part[i] for part in map(tuple, parts)]) for i in (0, 1))
+    codes, values = np.concatenate([part.codes for part in parts]), np.concatenate([part.values for part in parts])
     return _Rows(codes, values, joined(times) if times else None)
 
 
