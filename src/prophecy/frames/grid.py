@@ -20,7 +20,7 @@ Positions = NDArray[np.int64]
 DAY = 86400  # seconds
 JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
 SPARSE = 0.3  # share of grid times with a row below which a finer grid is not taken: two of three rows would be missing
-UNITS = (
+UNITS: tuple[tuple[float, str, str], ...] = (
     (7 * DAY, "week", "weeks"), (DAY, "day", "days"), (3600, "hour", "h"), (60, "minute", "min"), (1, "second", "s"),
     (1e-3, "ms", "ms"), (1e-6, "µs", "µs"), (1e-9, "ns", "ns"),
 )  # fmt: skip
