@@ -283,7 +283,7 @@ def starts(visible: Array, centre: Array, family: Family, settings: Settings, wo
         found = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
         found = [each for each in found if each.shape[1]]
     else:
-        found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < worst]
+        found = [hidden for share, hidden in guesses(visible, centre, family, settings) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
     if found and family == (3, 3) and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
@@ -331,7 +331,7 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
             for search in pool:
                 if not _continued(search, visible, how):
                     continue
-                if search.reached < how.exact and search.errors[-1] < how.certain:
+                if search.reached < how.exact and search.errors[-1] < how.trusted:
                     return search  # it passes through all samples, and forecast the last ones
                 if max(search.errors) < min(how.trusted, max(best.errors) if best else np.inf):
                     best = search

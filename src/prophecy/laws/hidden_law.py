@@ -19,7 +19,7 @@ from prophecy.laws.context import Context, fastest_period
 from prophecy.laws.flow import powers
 from prophecy.laws.hidden import DRAWS, Search, different, found, reached, starts
 from prophecy.laws.hidden_starts import Family, driven
-from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
+from prophecy.laws.settings import BEYOND, HiddenSettings, LawSettings, Settings
 from prophecy.laws.trajectory import Decided, like_the_past
 from prophecy.laws.weak_form import roughness, smoothed
 
@@ -35,17 +35,17 @@ def decide(context: Context, steps: int, all_settings: Settings, promising: bool
     Rough series are not searched. promising: whether a glance found a law (`tournament.promising`); noise of ordinary
     series is not looked through.
     """
-    settings = all_settings.hidden
-    visible = _complete(context, settings)
+    settings, clean = all_settings.hidden, all_settings.laws.clean
+    visible = _complete(context, all_settings)
     rough = np.inf if visible is None else float(roughness(visible).max())
     if visible is None or rough > settings.rough:
         return None
     noise = noise_of(visible, rough, settings) if visible.shape[1] < 3 else 0.0
     decided = None
     try:
-        if noise < settings.noise_least or rough > settings.smooth:
+        if noise < clean or rough > settings.smooth:
             decided = _exact(context, visible, steps, rough, all_settings)
-        if decided is None and noise >= settings.noise_least and promising:
+        if decided is None and noise >= clean and promising:
             decided = _noisy(context, visible, steps, noise, all_settings)
     except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
         return None
@@ -76,7 +76,7 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
 
 def _noisy(context: Context, visible: Array, steps: int, noise: float, settings: Settings) -> Decided | None:
     """The forecast of a field whose trajectory leaves nothing but noise of the samples."""
-    visible = np.ascontiguousarray(visible[-settings.hidden.most // 2 :])
+    visible = np.ascontiguousarray(visible[-settings.laws.latest // 2 :])
     stride = thinning(visible, settings)
     track = through_noise(visible, context.units.centre / context.units.scale, noise, stride, settings)
     if track is None:
@@ -103,14 +103,14 @@ def _who(seen: int, hidden: int) -> tuple[str, str, int]:
     return who, f"{hidden} hidden variable" + ("s" if hidden > 1 else ""), hidden
 
 
-def _complete(context: Context, settings: HiddenSettings) -> Array | None:
+def _complete(context: Context, settings: Settings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
     if values.shape[1] > 3 or values.shape[1] > int(context.varying.sum()):
         return None
     gaps = np.nonzero(~context.known)[0]
-    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.most :]
-    return np.ascontiguousarray(tail) if len(tail) >= settings.least else None
+    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.laws.latest :]
+    return np.ascontiguousarray(tail) if len(tail) >= settings.hidden.least else None
 
 
 def thinning(visible: Array, settings: Settings) -> int:
@@ -126,7 +126,7 @@ def leaves_noise(track: Search, noise: float, settings: HiddenSettings) -> bool:
     return bool(track.noise < settings.noise_more * noise and (both < settings.white).all())
 
 
-def _foretold(track: Search, later: Array, settings: HiddenSettings) -> bool:
+def _foretold(track: Search, later: Array, laws: LawSettings) -> bool:
     """Whether samples that it has not seen lie where its draws are, as long as these are close together, and those of a
     straight line do not: what any smooth path does confirms nothing."""
     draws, path = track.draws(len(later), _STAGES[-1]), track.ahead(len(later))[:, : track.seen]
@@ -134,11 +134,11 @@ def _foretold(track: Search, later: Array, settings: HiddenSettings) -> bool:
     if not len(draws) > DRAWS // 2:
         return False
     spread = np.sqrt(np.mean((draws - path) ** 2, axis=(0, 2)))
-    known = np.logical_and.accumulate(spread < settings.known)
+    known = np.logical_and.accumulate(spread < laws.foretold_close)
     latest = track.states[-2:, : track.seen]
     line = latest[1] + np.arange(1, len(later) + 1)[:, None] * (latest[1] - latest[0])
     missed, straight = (np.sqrt(np.mean(((one - later) / spread[:, None])[known] ** 2)) for one in (path, line))
-    return bool(known.sum() >= 6 and missed < settings.missed < straight)
+    return bool(known.sum() >= 6 and missed < laws.astray < straight)
 
 
 def noise_of(values: Array, rough: float, settings: HiddenSettings) -> float:
@@ -167,7 +167,7 @@ def through_noise(values: Array, centre: Array, noise: float, stride: int, setti
                 track.tighten(looseness)
             tracks = sorted(tracks, key=lambda each: each.noise)[: max(2 * len(tracks) // 3, 2)]
         for track in tracks:
-            if _polished(track, noise, how) and _foretold(track, values[early:], how):
+            if _polished(track, noise, how) and _foretold(track, values[early:], settings.laws):
                 track.extended(values)
                 for looseness in _STAGES[2:]:
                     track.tighten(looseness)
@@ -193,7 +193,7 @@ def _tracks(values: Array, centre: Array, noise: float, stride: int, settings: S
     for steps in (3, 4, 4):
         for search in pool:
             search.improve(steps, how.near)
-        pool = different(sorted(pool, key=reached), how)[: how.tracks]
+        pool = different(sorted(pool, key=reached), how)[: how.starts // 2]
     found = []
     for search in (each for each in pool if np.isfinite(each.reached)):
         hidden = CubicSpline(places, search.hidden)(np.arange(len(path))) if stride > 1 else search.hidden
