@@ -32,7 +32,7 @@ class HiddenSettings:
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
 
-    steps: int = 2  #: of each start in the first of four rounds; then the better half goes on with twice as many
+    steps: int = 3  #: of each start in the first of four rounds; then the better half goes on with twice as many
     #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
     #: four. All searches that arrived did, of the others half end there.
     coarse: float = 6e-3
