@@ -205,7 +205,7 @@ class Search:
 
     def ahead(self, steps: int) -> Array:
         """The path after the last state: (steps, variables)."""
-        return self.field.paths(self.states[-1:], steps, _INTEGRATED, BEYOND)[0]
+        return np.asarray(self.field.paths(self.states[-1:], steps, _INTEGRATED, BEYOND)[0])
 
     @np.errstate(all="ignore")  # steps too far overflow and are taken back
     def tighten(self, looseness: float) -> None:
