@@ -40,29 +40,25 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
     samples that were observed; steps to and from the others do not count.
     """
-    shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
-    starts = [interpolated(field, x, 8, laws.spare * shaped)] if len(x) > 8 else []
-    closest, left = None, np.inf
-    missed = [_median(steps.missed(each, EIGHTH, 1)) for each in starts]
-    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.roughly:
+    shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
+    if len(x) <= 8:
         return Attempt(None, None, np.inf)
-    for index in np.argsort(missed):
-        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=laws.exact)
-        while 3 * laws.exact.rounding < (coarse := _median(rest)) < laws.roughly:
-            substeps = rough.substeps(EIGHTH, steps.before, laws.exact.share * coarse)
-            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=laws.exact)
-            if _median(rest) > 0.5 * coarse:
-                break
-        if _median(rest) < left:
-            closest, left = rough, _median(rest)
-        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < 3 * laws.exact.rounding else None
-        jumping = rough.jumping(x) if found is None else None
-        if jumping is not None:
-            found = step_by_step(jumping, x, steps, budget, laws.exact)
-        if found is not None:
-            return Attempt(found, rough, left)
-    found = None if shaped else grown(field, x, known, left, laws)
-    return Attempt(found, closest, left) if found is None else Attempt(found, found.field, 0.0)
+    rough = interpolated(field, x, 8, laws.spare * shaped)
+    if field.coefficients > laws.costly and not _median(steps.missed(rough, EIGHTH, 1)) < laws.roughly:
+        return Attempt(None, None, np.inf)
+    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=exact)
+    while 3 * exact.rounding < (coarse := _median(rest)) < laws.roughly:
+        substeps = rough.substeps(EIGHTH, steps.before, exact.share * coarse)
+        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=exact)
+        if _median(rest) > 0.5 * coarse:
+            break
+    left = _median(rest)
+    found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
+    if found is None and (jumping := rough.jumping(x)) is not None:
+        found = step_by_step(jumping, x, steps, budget, exact)
+    if found is None and not shaped:
+        found = grown(field, x, known, left, laws)
+    return Attempt(found, rough if left < np.inf else None, left)
 
 
 def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
