@@ -82,6 +82,19 @@ def targets(folder: Path) -> dict[str, Target]:
     }
 
 
+def as_installed(folder: Path) -> None:
+    """Let commands run the package as a wheel has it. An editable install asks ninja at every import whether anything
+    changed: a child in the command's process group that Ctrl-C stops, with a traceback of the loader's own."""
+    for finder in sys.meta_path:
+        build = getattr(finder, "_build_path", None)
+        if build is not None:
+            meson = Path(sys.executable).with_name("meson")
+            subprocess.run([meson, "install", "-C", build, "--destdir", folder], check=True, capture_output=True)
+            (package,) = folder.rglob("prophecy/__init__.py")
+            places = [str(package.parent.parent), os.getcwd()]
+            os.environ |= {"MESONPY_EDITABLE_SKIP": build, "PYTHONPATH": os.pathsep.join(places)}
+
+
 class Try(NamedTuple):
     """One try: None in all places where the work was done before Ctrl-C came."""
 
@@ -177,7 +190,12 @@ def _spin() -> None:
 
 def measured(asked: Options) -> dict[str, Any]:
     rng, found = random.Random(asked.seed), {}
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+    with (
+        tempfile.TemporaryDirectory() as package,
+        tempfile.TemporaryDirectory() as one,
+        tempfile.TemporaryDirectory() as other,
+    ):
+        as_installed(Path(package))
         chosen = {name: t for name, t in targets(Path(one)).items() if not asked.only or name in asked.only}
         with load(asked.load):
             for name, target in chosen.items():

@@ -236,7 +236,7 @@ async def _body(request: Request, core: Core) -> bytes:
                 core.held += len(part)
                 if size > settings.body:
                     raise too_large
-                if core.held > settings.bodies:
+                if core.held > 8 * settings.body:
                     raise Problem(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
     except TimeoutError:
         late = f"the body did not arrive within {settings.body_seconds:g} s"

@@ -37,14 +37,14 @@ class Core:
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
-        self.written: dict[tuple[int, int], str] = {}
-        """Messages as JSON, by the numbers of their first and last value: readers of everything share them."""
+        self.written: tuple[tuple[int, int], str] = (0, 0), ""
+        """The newest message to readers of everything, who share it: numbers of its first and last value, its JSON."""
         self.held = 0
         """Bytes of bodies that are arriving."""
 
     async def open(self) -> None:
         """Start the threads."""
-        self.backlog = Backlog(self.settings.backlog, self.settings.events)
+        self.backlog = Backlog(self.settings.backlog, 2 * self.settings.page)
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")

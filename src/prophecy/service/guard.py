@@ -59,7 +59,7 @@ class Rates:
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # what was left, and when
         self._kinds = {
             "values": ("values", settings.values, max(settings.values * settings.burst, settings.batch)),
-            "wrong": ("wrong tokens", settings.wrong_tokens, settings.wrong_at_once),
+            "wrong": ("wrong tokens", 1.0, settings.wrong_tokens),
             "requests": ("requests", settings.requests, max(settings.requests * settings.burst, 1.0)),
         }
 

@@ -41,11 +41,20 @@ def hints(asked: BodyNames) -> Hints:
 
 def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
+    _refuse_json(body)
     check_size(body.count(b"\n") // 2, settings)
     try:
         return _batch(body, asked, settings)
     except ValueError as error:
         raise refused(error) from None
+
+
+def _refuse_json(body: bytes) -> None:
+    """What begins like JSON is JSON, as in files (`frames.opening`). Read as a table, one line of it is a row without
+    names, and a number between two commas of it a series of its own."""
+    if body[:256].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        way_out = "send the header Content-Type: application/json or application/x-ndjson"
+        raise bad("the body begins like JSON and was sent as text/csv", way_out)
 
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
@@ -114,6 +123,7 @@ def _series(
 def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     """What a table looks like by its first rows: columns, their kinds, and which are key, time and values; `error`
     where that cannot be told and must be asked."""
+    _refuse_json(body)
     said = hints(asked)
     try:
         opened = open_bytes(body)
