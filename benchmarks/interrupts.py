@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -27,6 +28,7 @@ import numpy as np
 from benchmarks.harness import Options, option, single
 
 COMMAND = [sys.executable, "-c", "from prophecy.cli import main; main()"]
+BEGUN = re.compile(r'(cli|__main__)\.py", line \d+, in main')
 LIBRARY = """
 import numpy as np, prophecy, sys
 waves = [np.sin(np.arange(400) / (5 + k)) + 0.1 * np.random.default_rng(k).standard_normal(400) for k in range(200)]
@@ -146,16 +148,17 @@ def _alive(group: int) -> bool:
 def summary(target: Target, tries: list[Try | None]) -> dict[str, Any]:
     found = [one for one in tries if one is not None]
     traced = [one for one in found if "Traceback" in one.errors]
-    # Before a command has begun it is Python that imports, and Python's own answer to Ctrl-C.
-    early = [one for one in traced if "in main" not in one.errors]
+    # Before a command has begun it is Python that imports (its `site` too has a `main`), or not even that, and its own
+    # answer to Ctrl-C is a traceback or none.
+    early = [one for one in found if (one in traced or one.code == -signal.SIGINT) and not BEGUN.search(one.errors)]
     spoken = [one for one in found if one not in early]
     return {
         "tries": len(found),
         "median_seconds": round(statistics.median(one.seconds for one in found), 2),
         "longest_seconds": round(max(one.seconds for one in found), 2),
         "over_two_seconds": sum(one.seconds > 2 for one in found),
-        "tracebacks_before_the_command_began": len(early),
-        "tracebacks": len(traced) - len(early),
+        "before_the_command_began": len(early),
+        "tracebacks": sum(one not in early for one in traced),
         "first_of_them": next((one.errors[-800:] for one in traced if one not in early), ""),
         "without_the_sentence": sum(target.words not in one.errors for one in spoken),
         "other_exit_codes": sorted({one.code for one in spoken} - {130}),

@@ -133,7 +133,7 @@ def test_a_format_of_times_is_refused_or_read_at_once(text):
         parsed(from_csv, cells, BodyNames(time_format=text))
 
 
-@pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]"])
+@pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]", "1,1,1,1,", '"a":1,"b":2,"c":3,'])
 def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monkeypatch):
     monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
     body = "[" + unit * 200_000 + "]"
@@ -141,6 +141,20 @@ def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monke
         with pytest.raises(Problem) as refused:
             parsed(read, body)
         assert refused.value.status == 413
+
+
+def test_lines_beyond_the_limit_are_refused_before_they_are_counted_one_by_one(monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
+    for text in ("\n" * 200_000, "1\n" * 200_000):
+        with pytest.raises(Problem) as refused:
+            parsed(from_lines, text)
+        assert refused.value.status == 413
+
+
+def test_columns_of_a_table_are_told_by_its_beginning_whatever_comes_after():
+    """A megabyte of one column took three seconds, and eight are taken."""
+    start = "time,value\n" + "".join(f"{k},{k % 7}\n" for k in range(40_000))
+    assert preview((start + "x\0;,\n" * 10_000).encode(), PLAIN) == preview(start.encode(), PLAIN)
 
 
 def test_messages_about_a_table_of_a_million_columns_stay_short():

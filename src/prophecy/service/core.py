@@ -67,11 +67,8 @@ class Core:
         self.metrics.values.update(taken.columns["status"])
         return taken
 
-    async def series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
+    def series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
         """A page of the list of series; `spark` values of each for its small picture."""
-        return await self.read(self._series, search, offset, limit, spark)
-
-    def _series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
         found = self.fleet.summary(search=search, offset=offset, limit=limit)
         rows = [series_of(row) for row in found.rows]
         for row in rows if spark else ():
@@ -123,12 +120,10 @@ class Core:
         due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
         return forecast_of(made, key, due, bool(row.dated))
 
-    async def events(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
+    def events(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
         """Events after a number, oldest first; `cursor` is the number to ask with next time."""
         with _known(key or ""):
-            found, last = await self.read(
-                lambda: (self.fleet.events(since, limit, key, first=first), self.fleet.last_event)
-            )
+            found, last = self.fleet.events(since, limit, key, first=first), self.fleet.last_event
         cursor = found[-1].number if found else since
         return {"events": [event_of(event) for event in found], "cursor": cursor, "last": last}
 
