@@ -16,8 +16,8 @@ from prophecy.laws.assimilation import assimilate
 from prophecy.laws.families import propose
 from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
-from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.kernels.flow import tangents
+from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.sparse import SparseField, eliminated, gathered
