@@ -12,6 +12,7 @@ from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
 from prophecy.streams.kernels import parts
 from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.limits import BOUND
 from prophecy.streams.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT, Settings
@@ -143,7 +144,7 @@ def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_g
     for s, forgetting in enumerate(DEFAULT.solved_memory):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
         factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["growth"][s]
-        assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
+        assert np.sum(factor**2) * records[0]["power"][s] < 10 * BOUND
         phi = solved_features(records[0], s)
         # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².
         alone = (1.0 - forgetting) / (phi @ phi)
@@ -254,7 +255,7 @@ def test_other_settings_are_taken_and_kept(tmp_path):
     for model in (slow, loaded):
         model.observe(u[::-1].copy())
     assert loaded.predict().upper == slow.predict().upper
-    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"surest": 400.0}, {"rate": float("nan")}):
+    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"unsure": 1.0}, {"rate": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Settings(**wrong)
     with pytest.raises(TypeError, match="block must be a whole number"):

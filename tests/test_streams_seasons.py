@@ -9,6 +9,7 @@ import pytest
 from prophecy import Prophecy
 from prophecy.streams import seasonal
 from prophecy.streams.kernels import parts
+from prophecy.streams.limits import PRIOR_POWER
 from prophecy.streams.rows import RECORD, check, rings
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
@@ -157,7 +158,7 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
     age = DEFAULT.seasonal.memory[m] ** np.arange(len(rows))[::-1]
     power = float(rows[0] @ rows[0])
     x = np.array(rows)
-    prior = np.eye(n) * (power / DEFAULT.prior_power) * DEFAULT.seasonal.memory[m] ** len(rows)
+    prior = np.eye(n) * (power / PRIOR_POWER) * DEFAULT.seasonal.memory[m] ** len(rows)
     wanted = np.linalg.solve(x.T @ (age[:, None] * x) + prior, x.T @ (age * np.array(targets)))
     np.testing.assert_allclose(record["season_weights"][0, m, :n], wanted, rtol=1e-6, atol=1e-8)
 

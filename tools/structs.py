@@ -53,7 +53,7 @@ def sizes() -> dict[str, int]:
         "SHORT_ROW": members.padded(members.SHORTS),
         "LONG_ROW": members.padded(members.ORDER + members.LONGS),
         "MEMBERS_ROW": members.padded(members.MEMBERS),
-        "OUTER": members.LEVELS.index(0.98),
+        "OUTER": members.OUTER,
         "NINETY": members.LEVELS.index(0.9),
         "PARABOLA": members.SHORT.index((3, 2)),
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("LAGS", "FEATURES", "MEMBERS", "SOLVED")},
@@ -67,6 +67,8 @@ def constants() -> dict[str, Any]:
     return {
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
         "RARE": [1.0 - level for level in members.LEVELS],
+        "NORMAL": members.NORMAL,
+        "LIGHTEST": members.LIGHTEST,
         "DEGREES": limits.DEGREES,
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("WIDTHS", "STRIDES", "STARTS", "INDEX")},
     }

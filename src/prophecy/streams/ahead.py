@@ -30,7 +30,7 @@ from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 2  # of saved files
+FORMAT = 3  # of saved files
 
 
 class Ahead:

@@ -26,7 +26,7 @@ _REAL = (
     ),
     *(("short_slope", (m.LAGS, m.SHORTS)), ("long_slope", (_W, m.ORDER, m.LONGS)), ("slope_gain", m.FIXED)),
     *(("slope_bias", m.FIXED), ("slope_left", m.FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, m.WIDTH))),
-    *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
+    *(("raise_by", _L), ("lower_by", _L)),
 )
 _WHOLE = (("longest", _S), ("sloped", m.FIXED))
 _PLACE = (
@@ -61,7 +61,7 @@ long (windows, order, order + members): z - x₁ du to the new z and to the pred
 short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
 a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
 index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
-its oldest lag; needed: samples before it predicts by its own readout. normal: quantiles of a normal law at `LEVELS`.
+its oldest lag; needed: samples before it predicts by its own readout.
 """
 
 

@@ -11,6 +11,8 @@ signal moves within the window instead of where it stands. A readout exact for c
 
 from __future__ import annotations
 
+from math import log
+from statistics import NormalDist
 from typing import NamedTuple
 
 LAGS = 32
@@ -32,6 +34,11 @@ INTERPOLATING = range(9)
 
 LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995)
 """Levels of the tracked quantiles of the forecast's errors."""
+
+NORMAL = tuple(NormalDist().inv_cdf((1.0 + level) / 2.0) for level in LEVELS)
+OUTER = LEVELS.index(0.98)
+LIGHTEST = log(NORMAL[-1] / NORMAL[OUTER]) / log((1.0 - LEVELS[OUTER]) / (1.0 - LEVELS[-1]))
+"""The same quantiles of a normal law; where its tail begins; and the reciprocal exponent of a power law through it."""
 
 
 class Solved(NamedTuple):

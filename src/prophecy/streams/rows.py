@@ -128,8 +128,6 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     t = table[0]
     require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     require(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
-    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
-    require(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
     for name in ("learned", "known", "gap"):
         require(records, name, records[name] <= records["count"], "must be at most count")
     require(records, "learned", records["learned"] <= records["known"], "must be at most known")

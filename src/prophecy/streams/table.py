@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
-from prophecy.streams.members import LAGS, LEVELS, ORDER, PLACES, ROW, SOLVED, STRIDES, WINDOWS
+from prophecy.streams.members import LAGS, LEVELS, NORMAL, ORDER, PLACES, ROW, SOLVED, STRIDES, WINDOWS
 from prophecy.streams.readouts import Readout, averaging, members, prior, readouts
 from prophecy.streams.rows import TABLE
 from prophecy.streams.settings import Group, Settings
@@ -36,7 +36,7 @@ def between(level: float) -> tuple[int, bool, float]:
 
     Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
     """
-    knots, normal = ndtri((1.0 + _LEVELS) / 2.0), float(ndtri((1.0 + level) / 2.0))
+    knots, normal = np.array(NORMAL), float(ndtri((1.0 + level) / 2.0))
     above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
     inside = above > 0 and normal <= float(knots[above])
     start = float(knots[above - 1]) if inside else 0.0
@@ -68,7 +68,6 @@ def table(settings: Settings) -> NDArray[np.void]:
     _about_members(t, [*short, *(r for window in long for r in window)], settings)
     _about_solved(t, settings)
     t["raise_by"], t["lower_by"] = np.exp(settings.rate * _LEVELS), np.exp(settings.rate * (_LEVELS - 1.0))
-    t["normal"] = ndtri((1.0 + _LEVELS) / 2.0)
     made.flags.writeable = False
     return made
 
@@ -78,7 +77,7 @@ def _about_members(t: Any, readouts: list[Readout], settings: Settings) -> None:
     t["gain"] = [readout.member.gain for readout in readouts]
     t["prior"] = prior(members(), settings.prior_solved)
     t["averaging"] = [averaging(int(window)) for window in windows]
-    t["bias_rate"] = np.minimum(settings.fastest_bias, 1.0 / windows)
+    t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / windows)
     t["sloped"] = [readout.slope is not None for readout in readouts]
     for name in ("gain", "bias", "left"):
         t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]

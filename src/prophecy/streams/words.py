@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, JITTER, QUARTER, RANDOM, THEN, VALUE
+from prophecy.streams.limits import AS_NOISE, ERROR_ROUNDING, JITTER, QUARTER, RANDOM, THEN, VALUE
 from prophecy.streams.readouts import members
 from prophecy.streams.seasonal import MEMBERS as SEASONAL
 from prophecy.streams.settings import Settings
@@ -58,7 +58,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
 def _plain(error: float, record: Any, stream: Channels) -> float:
     """An error, 0 where it is not more than rounding makes of the newest value."""
     largest = max(abs(float(record["last"])), float(np.abs(record["lag"]).max()))
-    return 0.0 if error <= stream.settings.error_rounding * largest else float(error)
+    return 0.0 if error <= ERROR_ROUNDING * largest else float(error)
 
 
 def _off(error: float) -> str:

@@ -143,7 +143,7 @@ def is_smooth(s, t):
     to the grid."""
     if min(s.compared, s.seen) < QUARTER or not then(s, t):
         return False
-    return degree(s, t) > PATH or s.fit[best_fit(s, t)] < t.clock.rounding * s.reading[AS_NOISE]
+    return degree(s, t) > PATH or s.fit[best_fit(s, t)] < ROUNDED * s.reading[AS_NOISE]
 
 
 def shift(r, expected, offset):

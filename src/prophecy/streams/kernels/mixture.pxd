@@ -1,4 +1,4 @@
-from prophecy.streams.kernels.structs cimport Record, Table
+from prophecy.streams.kernels.structs cimport *
 
 cdef void learn(double* weights, double* scales, double* peaks, double* last_peaks, const double* ahead, const double* prior, long long members, double share, double ceiling, long long count, const Table* t, double difference, double part, double value) noexcept nogil
 cdef double mixed(const double* weights, const double* scales, const double* ahead, long long members) noexcept nogil

@@ -13,15 +13,14 @@ is lost.
 import cython
 from cython.cimports.libc.math import sqrt
 from cython.cimports.prophecy.streams.kernels.unrolled import total
-from cython.cimports.prophecy.streams.kernels.structs import MEMBERS, MEMBERS_ROW
 
 
 def learn(
     weights, scales, peaks, last_peaks, ahead, prior, members, share, ceiling, count, t, difference, part, value
 ):  # fmt: skip
     """Weights and scales after errors (difference - ahead) * part, `count` of which were learned from before."""
-    least = (t.rounding * value) * (t.rounding * value) + t.smallest
-    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.settle))
+    least = (ROUNDING * value) * (ROUNDING * value) + SMALLEST
+    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
     whole = 0.0
     for i in range(members):
         error = (difference - ahead[i]) * part
@@ -61,8 +60,8 @@ def learn_shrinkage(r, t, value, difference, part):
     )  # fmt: skip
     actual, forecast = difference * part, r.shrink_ahead[0] * part
     # A change beyond 1e17 times the usual error would count for more than float64 can add to.
-    weight = 1.0 / (r.shrink_scale[0] + t.rounding * t.rounding * (actual * actual + forecast * forecast))
-    if forecast * forecast * weight > t.smallest:  # nothing is forgotten while nothing is learned
+    weight = 1.0 / (r.shrink_scale[0] + ROUNDING * ROUNDING * (actual * actual + forecast * forecast))
+    if forecast * forecast * weight > SMALLEST:  # nothing is forgotten while nothing is learned
         r.shrink_sums[0] = t.shrink_discount * r.shrink_sums[0] + actual * forecast * weight
         r.shrink_sums[1] = t.shrink_discount * r.shrink_sums[1] + forecast * forecast * weight
 
@@ -71,7 +70,7 @@ def shrunk(r, t, change, filled):
     """The forecast change where the members together forecast `change`. Across a gap (filled) nothing is taken away:
     a share of a share of it, step after step, would soon be nothing."""
     share = 1.0
-    if r.learned >= t.settle and r.shrink_sums[1] > 0.0:
+    if r.learned >= t.block and r.shrink_sums[1] > 0.0:
         share = min(max(r.shrink_sums[0] / r.shrink_sums[1], 0.0), 1.0)
     r.shrink_ahead[0] = change
     r.shrink_ahead[1] = share * change
@@ -83,12 +82,12 @@ def shrunk(r, t, change, filled):
 def weigh(r, t, difference, part, value):
     """Weights and scales of the bank's members after errors (difference - prediction) * part."""
     new: cython.double[MEMBERS_ROW]
-    least = (t.rounding * value) * (t.rounding * value) + t.smallest
+    least = (ROUNDING * value) * (ROUNDING * value) + SMALLEST
     if r.learned == 0:
         error = (difference - r.prediction[0]) * part
         for i in range(MEMBERS):
             r.scale[i] = max(error * error, least)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
     for i in range(MEMBERS):
         error = (difference - r.prediction[i]) * part
         squared = error * error

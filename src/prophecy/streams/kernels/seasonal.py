@@ -7,7 +7,7 @@ bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so i
 bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
 
 Everything is relative to the newest value, so offsets and units change nothing. Periods are looked for once in a while
-(`check_if_due`). While the experts do not help (or the bank already predicts nearly all there is) they sleep; a stream
+(`check_if_due`). While the experts do not help they sleep; a stream
 without seasons computes nothing here. Experts of new periods are solved from the values kept, so that they help at
 once.
 """
@@ -145,20 +145,20 @@ def solve(r, t, m, difference, part):
         phi[i] = r.season_features[SEASON_INDEX[m][i]] * part
         error -= weights[i] * phi[i]
         size += phi[i] * phi[i]
-    if not size > t.smallest:
+    if not size > SMALLEST:
         return
     if r.season_power == 0.0:
         r.season_power = size
     if factor[0] == 0.0:
         for i in range(n):
-            factor[i * (stride + 1)] = sqrt(t.prior_power / r.season_power)
-        r.season_growth[m], r.season_size[m] = 1.0, n * t.prior_power / r.season_power
+            factor[i * (stride + 1)] = sqrt(PRIOR_POWER / r.season_power)
+        r.season_growth[m], r.season_size[m] = 1.0, n * PRIOR_POWER / r.season_power
     usual = r.season_errors[m]
     noise = 1.0
     if r.season_seen > 2 * SEASON_FEATURES and fabs(error) > usual:
-        noise = fabs(error) / max(usual, t.smallest)
+        noise = fabs(error) / max(usual, SMALLEST)
     update(factor, n, stride, r.season_growth[m], forgetting * noise, error, phi, g, weights)
-    if r.season_size[m] * r.season_power < t.bound:
+    if r.season_size[m] * r.season_power < BOUND:
         r.season_growth[m] /= sqrt(forgetting)
     if r.season_seen % 16 == 0:
         r.season_size[m] = grow(factor, n * stride, r.season_growth[m])
@@ -175,7 +175,7 @@ def learn_readouts(r, t, difference, part):
     size = 0.0
     for i in range(SEASON_FEATURES):
         size += r.season_features[i] * r.season_features[i]
-    r.season_power += (size - r.season_power) / t.tidy
+    r.season_power += (size - r.season_power) / TIDY
     r.season_seen += 1
 
 
@@ -219,8 +219,8 @@ def learn(r, t, value, difference, part):
     """Learn from the change that `season_ahead` was the forecast of: `difference` from the newest value to this one,
     over 1/part steps."""
     alone = (difference - r.season_ahead[0]) * part
-    r.season_moves += (difference * part) * (difference * part)
     r.season_alone += alone * alone
+    r.season_moves += (difference * part) * (difference * part)
     r.season_since += 1
     if r.season_on == 0:
         return
@@ -261,7 +261,7 @@ def replay(r, ring, t, count, available, alone, keep):
         if ago <= LONGEST // 8:
             learn_mixture(r, t, value - newest, 1.0, value)
         learn_readouts(r, t, value - newest, 1.0)
-    alone = max(alone, t.smallest)  # after a long rest it is below, and weights over it would overflow
+    alone = max(alone, SMALLEST)  # after a long rest it is below, and weights over it would overflow
     for i in range(SEASON_MEMBERS):
         r.season_mix[i] = weights[i]
     r.season_scales[0], r.season_peak[0], r.season_last_peak[0] = alone, alone, alone
@@ -312,14 +312,15 @@ def find_all(r, ring, t, count, search, periods, strengths):
         periods[place], strengths[place] = longer, strength
 
 
-def next_check(t, count, settled):
-    """The number of values after which periods are looked for next, from the number seen now; settled: the last check
-    found the periods of the one before."""
-    due = t.periods.first_check
+def next_check(count, settled):
+    """The number of values after which periods are looked for next, from the number seen now: 32, 48, 72, …, from
+    `2 LONGEST` on every `LONGEST`; where the last check found the periods of the one before (settled) every second of
+    these once nearly all that is kept is new then."""
+    due: cython.longlong = 32
     while due <= count and due < 2 * LONGEST:
-        due = whole(due * t.periods.check_growth)
+        due += due // 2
     if due > 2 * LONGEST or due <= count:
-        every = 2 * t.periods.check_every if settled and count >= 8 * t.periods.check_every else t.periods.check_every
+        every = 2 * LONGEST if settled and count >= 8 * LONGEST else LONGEST
         due = (count // every + 1) * every
     return due
 
@@ -344,8 +345,8 @@ def check(r, ring, t, count, search):
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     # Members of other periods than those that did not help run until the next check.
     useless: cython.bint = was_on and not changed and r.season_sums[1] > t.seasonal.useless * r.season_sums[0]
-    r.season_check = next_check(t, count, periods[0] > 0.0 and not changed)
-    on: cython.bint = periods[0] > 0.0 and r.season_alone > t.seasonal.needless * t.seasonal.needless * r.season_moves
+    r.season_check = next_check(count, periods[0] > 0.0 and not changed)
+    on: cython.bint = periods[0] > 0.0 and r.season_alone > 0.01 * r.season_moves
     if useless:
         r.season_rests = min(2 * r.season_rests + 1, LONGEST_REST)
         r.season_rest = r.season_rests

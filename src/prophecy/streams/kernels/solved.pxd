@@ -1,4 +1,4 @@
-from prophecy.streams.kernels.structs cimport Record, Table
+from prophecy.streams.kernels.structs cimport *
 
 cdef void update(double* factor, long long used, long long stride, double growth, double forgetting, double error, const double* phi, double* g, double* weights) noexcept nogil
 cdef double grow(double* factor, long long count, double growth) noexcept nogil

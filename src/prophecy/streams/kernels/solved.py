@@ -13,7 +13,6 @@ when the factor is also bounded. A value whose noise has another variance than o
 import cython
 from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
 from cython.cimports.prophecy.streams.kernels.unrolled import dot, product, subtract
-from cython.cimports.prophecy.streams.kernels.structs import FIXED, SOLVED, WIDTH
 
 
 def update(factor, used, stride, growth, forgetting, error, phi, g, weights):
@@ -54,20 +53,20 @@ def learn_solved(r, t, difference, part):
             power += phi[i] * phi[i]
         if r.learned < t.longest[s]:
             power = 0.0
-        if power > t.smallest:
+        if power > SMALLEST:
             if r.begun[s] == 0:
                 _set_prior(r, t, s, power)
             factor = cython.address(r.factor[t.place[s]])
             update(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s], error, phi, g, r.readout[s])
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
             r.growth[s] /= sqrt(t.forgetting[s])
-        r.power[s] += (power - r.power[s]) / t.tidy
-        if (r.learned + 1) % t.tidy == 0:
+        r.power[s] += (power - r.power[s]) / TIDY
+        if (r.learned + 1) % TIDY == 0:
             _tidy(r, t, s)
 
 
 def _set_prior(r, t, s, power):
-    root = sqrt(t.prior_power / power)
+    root = sqrt(PRIOR_POWER / power)
     factor = cython.address(r.factor[t.place[s]])
     for k in range(t.used[s] * t.stride[s]):
         factor[k] = 0.0
@@ -92,8 +91,8 @@ def _tidy(r, t, s):
         for i in range(t.used[s]):
             r.readout[s][i] = t.start[s][i]
         r.begun[s] = 0
-    elif size > t.bound:
-        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * t.bound / r.power[s] / t.used[s]))
+    elif size > BOUND:
+        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * BOUND / r.power[s] / t.used[s]))
 
 
 def _bound(factor, used, stride, highest):

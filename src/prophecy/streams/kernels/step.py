@@ -36,35 +36,16 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
 from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
 from cython.cimports.prophecy.streams.kernels.mixture import combine, learn_shrinkage, shrunk, weigh
 from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved
-from cython.cimports.prophecy.streams.kernels.structs import (
-    DIFFERENCE,
-    FIXED,
-    LAGS,
-    LEVELS,
-    LONG_ROW,
-    LONGS,
-    MEMBERS,
-    MEMORY,
-    ORDER,
-    PARABOLA,
-    RING,
-    SEASON_SOLVED,
-    SHORT_ROW,
-    SHORTS,
-    SOLVED,
-    WIDTH,
-    WINDOWS,
-)
 from cython.cimports.prophecy.streams.kernels.whole import within
 
 
 def begin(r, t):
     """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, t.periods.first_check
+    r.spacing, r.season_check = 1.0, seasonal.next_check(0, False)
     for i in range(MEMBERS):
         r.weight[i] = t.prior[i]
     for l in range(LEVELS):
-        r.quantile[l] = t.normal[l]
+        r.quantile[l] = NORMAL[l]
     for s in range(SOLVED):
         r.growth[s] = 1.0
         for i in range(WIDTH):
@@ -94,7 +75,7 @@ def step(r, ring, t, value):
         wild: cython.bint = past.is_wild(r, t, (value - forecast) / distance, (value - r.last) / distance)
         if r.gap == 0:
             note_tick(r, t, value, not wild and r.doubts == 0)
-        events: cython.bint = r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
+        events: cython.bint = r.alarm_seen < WINDOW or alarms.rests_half(r)
         if wild and r.doubts < 2:
             came, value = value, past.believed(r, value, forecast, distance)
             r.doubted[r.doubts], r.withheld[r.doubts] = came - forecast, came - value
@@ -124,7 +105,7 @@ def step(r, ring, t, value):
 def _watch(r, t, value, believed, forecast, part, wild, doubted):
     """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
     level = believed
-    window = min(t.alarms.window, r.count + 1)
+    window = min(WINDOW, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
     error = value - forecast
@@ -242,7 +223,7 @@ def expected(r, t):
     at which values pile up (`alarms.bounded`), nor goes farther beyond all values seen than `calibration.reach`.
     """
     change = r.change
-    if alarms.rests_half(r, t):
+    if alarms.rests_half(r):
         most = r.alarm_middle[DIFFERENCE][r.alarm_size[DIFFERENCE] - 1]
         change = min(max(change, -most), most)
     ahead = r.last if r.hold and r.gap > 0 else alarms.bounded(r, t, r.last + change)
