@@ -13,34 +13,32 @@ are taken in eight interleaved parts, which no formula depends on.
 **A value u arrives.** Before the first one NaN changes nothing. The first sets last = mean = every lag = u, and is
 then taken in like any other with du = 0; nothing is learned from it.
 
-1. h = gap + 1. If gap = 0 and u = last, same += 1; if gap = 0 and u ≠ last, longest ← max(longest, same), rests += 1 if
-   same ≥ 16, and same = 0. If h ≤ `patience` · spacing, or only one value is known so far, the gap is *usual* and
-   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, with o = min(⌊log₂ h⌋, 12):
-   gap_error[o] ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that,
-   du = u - last. The expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited
-   to ± the largest difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more
-   differences so far were 0 (the first centroid is 0 and its weight that many), and last + change to the largest
-   (smallest) value so far where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then
-   limited, if more than one value is known, to the range R of all values known (from the outermost centroids of
-   alarm_middle) and ρ(h) to either side, c = `gap_reach` √v, v the largest of the copy's scale and its two
-   peaks: ρ = max(2 c, min(h c, |R| min(`gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and |u - last|/h among
-   the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth
-   largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀ = log(N₁₀/N₅)/log 40 of the
-   normal quantiles N below; never
-   where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E and withheld ← u - u' at that place, doubts += 1, and u' = E
-   ± x₄ h is taken instead of u. Otherwise doubts ← 0, and a wild u is confirmed: δ is the median of both doubted and
-   u - E; the quantiles of 2 take in δ²; last, mean, lags, ring, E += δ; and unless one of the two places before is
-   missing, the lags there += withheld - δ, and memories and alternations change as these changes of their inputs make
-   them.
-2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds
-   1e-200, each quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1))
-   where not, η = 2 `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first
-   20 values, and where half of all differences before it were 0), and limited to 0.01 … 100; before that, where e passes
-   the quantile Q of level 0.98, tail ← tail + (min(log(|e|/(Q √error_scale)) - ξ₀, 4) - tail) max(1/`tail_over`,
-   1/(`block` + 0.02 (n + 1))). Then error_scale ← max(error_scale + (e² - error_scale) ρ,
-   1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`)); error_peak ← max(error_peak, e²). When n + 1 is a
-   multiple of `block`: error_scale ← min(error_scale, `ceiling` · max(error_peak, last_error_peak, 1e-200)),
-   last_error_peak ← error_peak, error_peak ← 0.
+1. h = gap + 1. If gap = 0 and u = last, same += 1; if gap = 0 and u ≠ last, longest ← max(longest, same), rests += 1
+   if same ≥ 16, and same = 0. If h ≤ `patience` · spacing, or only one value is known so far, the gap is *usual* and
+   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, with o = min(⌊log₂ h⌋, 12): gap_error[o]
+   ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that, du = u - last. The
+   expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited to ± the largest
+   difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more differences so far
+   were 0 (the first centroid is 0 and its weight that many), and last + change to the largest (smallest) value so far
+   where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one
+   value is known, to the range R of all values known (from the outermost centroids of alarm_middle) and ρ(h) to
+   either side, c = `gap_reach` √v, v the largest of the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R|
+   min(`gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and |u
+   - last|/h among the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and
+   x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀
+   = log(N₁₀/N₅)/log 40 of the normal quantiles N below; never where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E
+   and withheld ← u - u' at that place, doubts += 1, and u' = E ± x₄ h is taken instead of u. Otherwise doubts ← 0,
+   and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take in δ²; last, mean,
+   lags, ring, E += δ; and unless one of the two places before is missing, the lags there += withheld - δ, and
+   memories and alternations change as these changes of their inputs make them.
+2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds 1e-200, each
+   quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
+   `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first 20 values, and where half of
+   all differences before it were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
+   0.98, tail ← tail + (min(log(|e|/(Q √error_scale)) - ξ₀, 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
+   Then error_scale ← max(error_scale + (e² - error_scale) ρ, 1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`));
+   error_peak ← max(error_peak, e²). When n + 1 is a multiple of `block`: error_scale ← min(error_scale, `ceiling` ·
+   max(error_peak, last_error_peak, 1e-200)), last_error_peak ← error_peak, error_peak ← 0.
 3. *Solved readouts,* each with features φ (as they are before u) times p, and error ε = du p - readout · φ: π = φ · φ
    if n ≥ longest, else 0; longest is the member's oldest lag, needed = longest + 1.5 × features. If π > 1e-200:
    on the first such occasion factor S = √(1e12/π) I, growth = 1, power = π. Then, S meaning growth · factor,
@@ -80,24 +78,24 @@ alternation_drift ← 1 - a · alternation_drift; gap += 1.
 distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
 is read off the running maximum of the tracked quantiles along straight lines over the normal quantiles of their
 levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995), in proportion below the first; beyond the
-last it is that one times (0.0005/(1 - level))^ξ, ξ = max(ξ₀ + tail, ξ₀, x). Of a young stream, with j the
-outermost level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), r = 1 - l, and
-x = (log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1, else 0: where x > 0,
-quantiles beyond j count as no less than q_j (N/N_j) (r_j/r)^x, 100 at most. W = h across a usual gap. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
-`gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
-least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
-is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
-> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
-erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and 15, and is
-at most log10(1 + learned) or, unless √error_scale ≤ 1e-15 |last| + √1e-200, learned/`decade` if that
-is more; and with ticks at most what an error of two standard deviations a tick would score, unless values repeat:
-where 1/16 of all (20 or more) differences so far were 0 it is at most -log10 p, p the tail of |u - E|/h among the
-centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5 at most, where c is the weight at or
-above it, with 0.5 (weight - 1) times the part of the way to the centroid below; 1/(alarm_seen + 1) where c < 0.5; and
-no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen · (x/x₁)^(-1/s), x its distance from
-the middle centroid, x₁ that of the innermost of the ten, if x is more, s their mean logarithm of distance/x₁, ξ₀ at
-least; no less than 1e-15. Where half were 0 and error_scale > scale of the copy/4, p is at least the share of
-differences of |u - last|/h - tick/4 or more.
+last it is that one times (0.0005/(1 - level))^ξ, ξ = max(ξ₀ + tail, ξ₀, x). Of a young stream, with j the outermost
+level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), r = 1 - l, and x =
+(log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1, else 0: where x > 0, quantiles
+beyond j count as no less than q_j (N/N_j) (r_j/r)^x, 100 at most. W = h across a usual gap. Else, with q the half
+width one step ahead at level 0.9, a(o) = gap_error[o] (1 + `gap_few`/gap_seen[o]^1.5) and the power c = 3 where
+error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at least, where w = max(a(o'), q) 2^(c (o - o')) for the
+largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w is at most |R| + ρ(h) + q √h (and no less, if h > 131
+072), and at most a(o'') for the smallest o'' ≥ o with gap_seen > 0. A score turns |u - E|/W, over the same root mean
+square, into a normal quantile x the same way, and is -log10 erfc(x/√2), or beyond the last quantile -log10 0.0005 +
+log10(size/quantile)/ξ; it lies between 0 and 15, and is at most log10(1 + learned) or, unless √error_scale ≤ 1e-15
+|last| + √1e-200, learned/`decade` if that is more; and with ticks at most what an error of two standard deviations a
+tick would score, unless values repeat: where 1/16 of all (20 or more) differences so far were 0 it is at most -log10
+p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5
+at most, where c is the weight at or above it, with 0.5 (weight - 1) times the part of the way to the centroid below;
+1/(alarm_seen + 1) where c < 0.5; and no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen
+· (x/x₁)^(-1/s), x its distance from the middle centroid, x₁ that of the innermost of the ten, if x is more, s their
+mean logarithm of distance/x₁, ξ₀ at least; no less than 1e-15. Where half were 0 and error_scale > scale of the
+copy/4, p is at least the share of differences of |u - last|/h - tick/4 or more.
 
 The priors are 1/(degree + 1) for constructed members and 4 for solved ones, over their sum. The solved members:
 

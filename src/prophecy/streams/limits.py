@@ -49,8 +49,8 @@ FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 
 WINDOW = 20
-"""Samples over which level and noise are averaged for alarms, and values seen before anything is called unusual. With 10
-or 40 NAB's development files score 4 to 5 points less."""
+"""Samples over which level and noise are averaged for alarms, and values seen before anything is called unusual. With
+10 or 40 NAB's development files score 4 to 5 points less."""
 
 LOGS = 32
 """Logarithms of errors kept, for their mean over `WINDOW`."""

@@ -3,8 +3,8 @@
 `replace(DEFAULT, alarms=replace(DEFAULT.alarms, far=6.0))`, with `dataclasses.replace`, is how ablations are made.
 Compiled code reads all of them from the table it is handed (`table.TABLE`), so nothing is compiled anew for others.
 
-Sizes and codes are beside the record (`limits`): they fix its layout, and with it the format of files. Limits of float64
-stand beside their formulas. Where a reason names a page, it is a page of the report; what half and twice each number
+Sizes, codes and limits of float64 are beside the record (`limits`): they fix its layout, and with it the format of
+files. Where a reason names a page, it is a page of the report; what half and twice each number
 does to 46 streams is in benchmarks/results/bank_ideas.json.
 """
 
@@ -18,7 +18,7 @@ FACTOR = 1000.0
 """How many times larger or smaller than the default a setting from a file may be."""
 
 Share = float
-"""The type of numbers strictly between 0 and 1: shares, probabilities, and what is kept of a sum from value to value."""
+"""The type of numbers strictly between 0 and 1: shares, probabilities, and what is kept of a sum with every value."""
 
 
 @dataclass(frozen=True)
