@@ -23,10 +23,10 @@ then taken in like any other with du = 0; nothing is learned from it.
    where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one
    value is known, to the range R of all values known (from the outermost centroids of alarm_middle) and ρ(h) to
    either side, c = `gap_reach` √v, v the largest of the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R|
-   min(`gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and |u
-   - last|/h among the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and
+   min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and
+   |u - last|/h among the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and
    x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀
-   = log(N₁₀/N₅)/log 40 of the normal quantiles N below; never where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E
+   = log(N₁₀/N₆)/log 20 of the normal quantiles N below; never where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E
    and withheld ← u - u' at that place, doubts += 1, and u' = E ± x₄ h is taken instead of u. Otherwise doubts ← 0,
    and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take in δ²; last, mean,
    lags, ring, E += δ; and unless one of the two places before is missing, the lags there += withheld - δ, and
@@ -35,7 +35,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
    `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first 20 values, and where half of
    all differences before it were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
-   0.98, tail ← tail + (min(log(|e|/(Q √error_scale)) - ξ₀, 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
+   0.98, tail ← tail + (min(log(|e|/(Q √error_scale)), 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
    Then error_scale ← max(error_scale + (e² - error_scale) ρ, 1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`));
    error_peak ← max(error_peak, e²). When n + 1 is a multiple of `block`: error_scale ← min(error_scale, `ceiling` ·
    max(error_peak, last_error_peak, 1e-200)), last_error_peak ← error_peak, error_peak ← 0.
@@ -65,8 +65,8 @@ then taken in like any other with du = 0; nothing is learned from it.
    += 1; gap = 0.
 9. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
-   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0; while a season is on, the seasonal mixture (`streams/kernels/seasonal.py`) makes
-   one from this and its own members. Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
+   (`streams/kernels/seasonal.py`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
    that.
@@ -78,7 +78,7 @@ alternation_drift ← 1 - a · alternation_drift; gap += 1.
 distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
 is read off the running maximum of the tracked quantiles along straight lines over the normal quantiles of their
 levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995), in proportion below the first; beyond the
-last it is that one times (0.0005/(1 - level))^ξ, ξ = max(ξ₀ + tail, ξ₀, x). Of a young stream, with j the outermost
+last it is that one times (0.0005/(1 - level))^ξ, ξ = max(tail, ξ₀, x). Of a young stream, with j the outermost
 level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), r = 1 - l, and x =
 (log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1, else 0: where x > 0, quantiles
 beyond j count as no less than q_j (N/N_j) (r_j/r)^x, 100 at most. W = h across a usual gap. Else, with q the half
@@ -125,9 +125,9 @@ SMALLEST, ROUNDING, ERROR_ROUNDING, PRIOR_POWER, BOUND, TIDY = 1e-200, 1e-17, 1e
 WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
 NORMAL = ndtri((1 + LEVELS) / 2)
-LIGHTEST = np.log(NORMAL[-1] / NORMAL[5]) / np.log(40)
+LIGHTEST = np.log(NORMAL[-1] / NORMAL[6]) / np.log(20)
 POLES = np.array([0.9, 0.98])
-# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean.
+# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean, 18 around the seasons.
 SOLVED = (
     ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0),
     ([*range(1, 16), 114], 0.9995, 0.0),
@@ -175,6 +175,7 @@ class Fixed:
 
 FIXED = Fixed()
 COUNT = len(FIXED.window)
+MEMBERS = COUNT + 4
 
 
 class Slow:
@@ -213,7 +214,7 @@ class Slow:
     def reach(self, h):
         lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, self.alarm_size[2] - 1]
         one = 2 * np.sqrt(max(self.scale[0], self.peak[0], self.last_peak[0]))
-        return max(2 * one, min(one * h, (highest - lowest) * min(2 * h / self.count, 1.0)))
+        return max(2 * one, min(one * h, (highest - lowest) * min(3 * h / self.count, 1.0)))
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
@@ -368,21 +369,22 @@ class Slow:
         self.shrink(u, du, p, rho, block)
         for s in range(4):
             self.solve(s, du, p)
-        errors = (du - self.prediction) * p
+        errors = (du - self.prediction[:MEMBERS]) * p
         averaging = np.minimum(1.0, 8.0 / np.array(FIXED.window))
         self.bias = self.bias + (errors[:COUNT] - self.bias) * averaging
         rate = np.maximum(np.minimum(1 - S.discount, 1.0 / np.array(FIXED.window)), 1.0 / (n + 1))
         self.squared_bias = self.squared_bias + (self.bias**2 - self.squared_bias) * rate
         least = (ROUNDING * u) ** 2 + SMALLEST
         if n == 0:
-            self.scale[:] = max(errors[0] ** 2, least)
-        w = self.weight * np.sqrt(self.scale) / (self.scale + errors**2)
-        self.weight = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
-        self.scale = np.maximum(self.scale + (errors**2 - self.scale) * rho, least)
-        self.peak = np.maximum(self.peak, errors**2)
+            self.scale[:MEMBERS] = max(errors[0] ** 2, least)
+        scale, peak, last = self.scale[:MEMBERS], self.peak[:MEMBERS], self.last_peak[:MEMBERS]
+        w = self.weight[:MEMBERS] * np.sqrt(scale) / (scale + errors**2)
+        self.weight[:MEMBERS] = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
+        scale[:] = np.maximum(scale + (errors**2 - scale) * rho, least)
+        peak[:] = np.maximum(peak, errors**2)
         if block:
-            self.scale = np.minimum(self.scale, S.ceiling * np.maximum(np.maximum(self.peak, self.last_peak), least))
-            self.last_peak, self.peak = self.peak, np.zeros_like(self.peak)
+            scale[:] = np.minimum(scale, S.ceiling * np.maximum(np.maximum(peak, last), least))
+            last[:], peak[:] = peak, 0.0
         self.learned = n + 1
 
     def calibrate(self, squared, rho, block):
@@ -400,7 +402,7 @@ class Slow:
         if max(squared, self.error_scale) > SMALLEST:
             beyond = squared > self.quantile**2 * self.error_scale
             if beyond[5]:
-                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - LIGHTEST, 4.0)
+                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]), 4.0)
                 self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.block + 0.02 * (self.learned + 1)))
             young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else 2.0
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
@@ -484,9 +486,9 @@ class Slow:
             farthest = S.farthest * np.sqrt(phi @ phi)
             said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
             ahead.append([start * phi[0] if self.learned < needed else said])
-        self.prediction = np.concatenate(ahead)
-        shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
-        full = shares @ self.prediction / shares.sum()
+        self.prediction[:MEMBERS] = np.concatenate(ahead)
+        shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)
+        full = self.season_alone = shares @ self.prediction[:MEMBERS] / shares.sum()
         share_kept = 1.0
         if self.learned >= S.block and self.shrink_sums[1] > 0:
             share_kept = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)
@@ -513,7 +515,7 @@ class Slow:
         return min(known if exactly else max(known, self.learned / 15), 15.0)
 
     def heaviness(self):
-        return max(LIGHTEST + self.tail, LIGHTEST, self.excess()[1])
+        return max(self.tail, LIGHTEST, self.excess()[1])
 
     def excess(self):
         expected = self.learned * (1 - LEVELS)

@@ -82,7 +82,7 @@ def test_the_structs_are_written_by_a_python_without_numpy_and_the_package(tmp_p
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(f"cdef struct {name}:" in made.read_text() for name in DTYPES)
-    assert "layouts.py" in files.read_text()
+    assert "record.py" in files.read_text()
 
 
 def test_a_record_that_the_compiler_laid_out_otherwise_is_refused():

@@ -117,20 +117,17 @@ class PeriodSettings(Group):
 
 @dataclass(frozen=True)
 class SeasonalSettings(Group):
-    """The experts that use the seasons, and the mixture of them with the bank (`kernels/seasonal.py`)."""
+    """The members that use the seasons (`kernels/seasonal.py`)."""
 
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
-    memory: tuple[Share, ...] = (0.999, 0.998, 0.995)
-    """Forgetting per value of the three readouts: memories of 1000, 500 and 200 values; small ones can afford to forget
-    sooner."""
     bank: Share = 0.3
     joined: Share = 0.8
-    """Share of the bank in the prior of the mixture, and its weight when experts of a season join: they were solved
-    from the past, the bank's errors are known. They may overtake it within some ten values. From the prior instead,
-    yearly sunspots lose 1.7 % and short series 0.2 %. The experts share the rest."""
+    """Share of all others in the prior while seasonal members are awake, and their weight when these wake: they were
+    solved from the past, the errors of the others are known. They may overtake them within some ten values. The
+    seasonal members share the rest."""
     useless: Share = 0.998
-    """Seasonal experts go to sleep unless the mean absolute error with them is below this share of the bank's own."""
+    """Seasonal members go to sleep unless the mean absolute error with them is below this share of the bank's own."""
     useful: Share = 0.98
     """Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's
     own: what improves forecasts is kept though its amplitude varies."""
@@ -208,8 +205,8 @@ class ClockSettings(Group):
     better: Share = 0.95
     """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error of
     forecasts for the grid or less."""
-    hole: float = 3.0
-    """Typical intervals beyond which nothing is interpolated."""
+    hole: float = 2.0
+    """Typical intervals that must be missing for nothing to be interpolated."""
     apart: Share = 0.1
     """Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold."""
     smoother: Share = 0.25
@@ -284,8 +281,9 @@ class Settings(Group):
     smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
 
     # Readouts solved in context.
-    solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998)
-    """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples."""
+    solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998, 0.999, 0.998, 0.995)
+    """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples;
+    of those with seasons 1000, 500 and 200: small ones can afford to forget sooner."""
     equations: float = 1.5
     """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined."""
     farthest: float = 4.0
@@ -332,8 +330,9 @@ class Settings(Group):
     spacings: int = 64
     """Values over which the usual spacing is averaged."""
     gap_reach: float = 2.0
-    """How far beyond all values known a forecast may go, in largest recent changes for each step; and in terms of the
-    mean speed at which all that was seen was passed through: a line needs 1 of both, a parabola ends at twice that."""
+    """How far beyond all values known a forecast may go, in largest recent changes for each step; and half as much
+    again in terms of the mean speed at which all that was seen was passed through: a line needs 1 of both, a
+    parabola ends at twice that."""
     gap_fades: Share = 0.97
     """Factor of the largest error after gaps of one length with every further such gap."""
     gap_few: float = 6.0

@@ -65,7 +65,7 @@ def _note_tail(r, t, squared):
     """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
     bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
     if squared > bar > 0.0:
-        heavier = min(0.5 * log(squared / bar) - LIGHTEST, 4.0)
+        heavier = min(0.5 * log(squared / bar), 4.0)
         r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
 
 
@@ -93,7 +93,7 @@ def _knot(r, l, known, excess):
 
 def _heaviness(r, excess):
     """The reciprocal exponent of the power law beyond the largest quantile."""
-    return max(LIGHTEST + r.tail, LIGHTEST, excess)
+    return max(r.tail, LIGHTEST, excess)
 
 
 def half_width(r, t, where):
@@ -155,10 +155,10 @@ def usual_error(r, t):
 
 def reach(r, t, steps):
     """How far beyond all values known a forecast may go so many steps after the last. With c the largest recent change a
-    step, n values and the range R of all: max(2 c, min(h c, R min(h/n, 1))), each h, c and 1/n times `gap_reach`."""
+    step times `gap_reach`, n values and the range R of all: max(2 c, min(h c, R min(1.5 `gap_reach` h/n, 1)))."""
     one, size = t.gap_reach * sqrt(max(r.scale[0], r.peak[0], r.last_peak[0])), r.alarm_size[VALUE]
     wide = r.alarm_middle[VALUE][size - 1] - r.alarm_middle[VALUE][0]
-    return max(2.0 * one, min(one * steps, wide * min(t.gap_reach * steps / r.count, 1.0)))
+    return max(2.0 * one, min(one * steps, wide * min(1.5 * t.gap_reach * steps / r.count, 1.0)))
 
 
 def within_reach(r, t, ahead):

@@ -33,26 +33,21 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     surprise,
     within_reach,
 )
+from cython.cimports.prophecy.streams.kernels.mixture import learn, learn_shrinkage, shrunk
+from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved, start_over
 from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
-from cython.cimports.prophecy.streams.kernels.mixture import combine, learn_shrinkage, shrunk, weigh
-from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved
 from cython.cimports.prophecy.streams.kernels.whole import within
 
 
 def begin(r, t):
     """Set the fields of a record that has seen nothing; all others are 0."""
     r.spacing, r.season_check = 1.0, seasonal.next_check(0, False)
-    for i in range(MEMBERS):
-        r.weight[i] = t.prior[i]
+    for i in range(BANK):
+        r.weight[i] = t.prior[0][i]
     for l in range(LEVELS):
         r.quantile[l] = NORMAL[l]
-    for s in range(SOLVED):
-        r.growth[s] = 1.0
-        for i in range(WIDTH):
-            r.readout[s][i] = t.start[s][i]
-    seasonal.divide(r.season_mix, t.seasonal.bank)
-    for s in range(SEASON_SOLVED):
-        r.season_growth[s] = 1.0
+    r.tail = LIGHTEST
+    start_over(r, t, 0, SOLVED)
     for i in range(2):
         r.shrink_weight[i] = 0.5
 
@@ -119,11 +114,14 @@ def _learn(r, t, value, forecast, part, events):
     difference = value - r.last
     if r.same < t.stuck:
         calibrate(r, t, (value - forecast) * part, events)
-    seasonal.learn(r, t, value, difference, part)
+    seasonal.learn(r, t, difference, part)
     learn_shrinkage(r, t, value, difference, part)
-    learn_solved(r, t, difference, part)
+    learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
     note_bias(r, t, difference, part)
-    weigh(r, t, difference, part, value)
+    learn(
+        r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
+        r.learned, t, difference, part, value,
+    )  # fmt: skip
     r.learned += 1
 
 
@@ -156,9 +154,9 @@ def _advance(r, ring, t, value, filled):
     r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
-    predict_solved(r, t)
+    predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
-    r.change = shrunk(r, t, seasonal.advance(r, ring, t, combine(r)), filled)
+    r.change = shrunk(r, t, seasonal.advance(r, ring, t), filled)
 
 
 def _predict_short(r, t):
