@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 from prophecy._forecast import Forecast
 from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of
-from prophecy.fleet.check import LONGEST_KEY, is_key
+from prophecy.fleet.check import LONGEST_KEY, are_keys, is_key
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
@@ -370,15 +370,10 @@ def _keyed(keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None
     names = [keys] * len(rows) if isinstance(keys, str) else list(keys)
     if len(names) != len(rows):
         raise ValueError(f"values must be one for each of {len(names)} keys, got {len(rows)}")
-    for row, key in enumerate(names):
-        if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
-            shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
-            raise Refused(row, "key", f"must be text of 1 to {LONGEST_KEY} characters, got {shown}")
-    try:
-        fine = b"\0" not in "".join(names).encode()
-    except UnicodeEncodeError:  # half a character
-        fine = False
-    for row, key in enumerate(names if not fine else ()):
-        if not is_key(key.encode(errors="surrogatepass")):
-            raise Refused(row, "key", f"must be plain text, got {key!r}")
-    return rows, [str(name) for name in names]
+    if not are_keys(names):
+        for row, key in enumerate(names):
+            if not (isinstance(key, str) and is_key(key.encode(errors="surrogatepass"))):
+                shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
+                raise Refused(row, "key", f"must be plain text of 1 to {LONGEST_KEY} characters, got {shown}")
+        names = list(map(str, names))
+    return rows, names

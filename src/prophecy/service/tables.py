@@ -10,10 +10,10 @@ import numpy as np
 from prophecy.frames.align import ADDRESS
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
-from prophecy.frames.roles import Roles, keys_of, resolve
+from prophecy.frames.roles import Roles, resolve
 from prophecy.frames.stray import Stray
-from prophecy.frames.table import SIZES, floats, open_table
-from prophecy.frames.text import read_csv, sniff
+from prophecy.frames.table import contents, floats, open_table
+from prophecy.frames.text import sniff
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -56,12 +56,12 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     times: list[Any] = []
     dated = False
     for one in table.batches:
-        check_size((len(keys) + one.num_rows) * width, settings)
-        named = np.empty(one.num_rows, dtype=object)
-        for key, rows in keys_of(one, roles.key):
+        check_size((len(keys) + len(one)) * width, settings)
+        named = np.empty(len(one), dtype=object)
+        for key, rows in table.split(one):
             named[rows] = key
         moments = table.times(one, len(keys) + 1)
-        times.append(np.full(one.num_rows, np.nan) if moments is None else _seconds(moments))
+        times.append(np.full(len(one), np.nan) if moments is None else _seconds(moments))
         dated |= moments is not None and moments.dates
         values.append(np.stack([floats(one, name) for name in roles.values], axis=1))
         keys += named.tolist()
@@ -119,7 +119,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         opened = open_bytes(body)
         with explained(opened.path):
             dialect = sniff(opened.path, opened.stream, said)
-            layout, _, notes, _ = read_csv(opened, said, SIZES.piece)
+            layout, _, notes = contents(opened, said, Stray(said))
     except ValueError as error:
         raise refused(error) from None
     found: dict[str, Any] = {
@@ -151,12 +151,12 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
 
 def _downwards(layout: Layout, roles: Roles) -> bool:
     """Whether rows go back in time."""
-    import pyarrow as pa
+    import narwhals.stable.v2 as nw
 
     if roles.clock is None:
         return False
-    columns = {name: pa.array(layout.cells[layout.names.index(name)], pa.string()) for name in roles.clock.columns}
-    times = roles.clock.read(pa.RecordBatch.from_pydict(columns), 1, Stray(layout.asked))
+    columns = {name: layout.cells[layout.names.index(name)] for name in roles.clock.columns}
+    times = roles.clock.read(nw.from_dict(columns, backend="pyarrow"), 1, Stray(layout.asked))
     there = times.values[~times.missing]
     return len(there) > 1 and bool(there[0] > there[-1])
 
