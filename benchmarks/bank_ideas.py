@@ -131,7 +131,7 @@ AHEAD = [f"{TWELVE}{name}" for name in ("day and week", "random walk", "tones in
 
 
 def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
-    """Settings with one number times `factor`, and that number. Numbers just below 1 are memories or shares: it is what
+    """Settings with one number times `factor`, and that number. Numbers between a half and 1 are memories or shares: it is what
     they are below 1 that is multiplied."""
     name = path[0]
     if len(path) > 1:
@@ -140,7 +140,7 @@ def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group,
     value = getattr(group, name)
 
     def scaled(one: float) -> float:
-        return 1.0 - (1.0 - one) * factor if 0.9 <= one < 1.0 else one * factor
+        return 1.0 - (1.0 - one) * factor if 0.5 < one < 1.0 else one * factor
 
     if isinstance(value, tuple):
         several = tuple(scaled(one) for one in value)
