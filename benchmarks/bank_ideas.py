@@ -131,8 +131,8 @@ AHEAD = [f"{TWELVE}{name}" for name in ("day and week", "random walk", "tones in
 
 
 def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
-    """Settings with one number times `factor`, and that number. Numbers between a half and 1 are memories or shares: it is what
-    they are below 1 that is multiplied."""
+    """Settings with one number times `factor`, and that number. Numbers between a half and 1 are memories or shares: it
+    is what they are below 1 that is multiplied."""
     name = path[0]
     if len(path) > 1:
         inside, value = replaced(getattr(group, name), path[1:], factor)
