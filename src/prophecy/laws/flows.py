@@ -14,7 +14,6 @@ from prophecy.laws.curves import drawn
 from prophecy.laws.families import Proposal, of_angles, of_one_variable, of_second_order, propose
 from prophecy.laws.features import Units, monomial_count
 from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.flow import EIGHTH
 from prophecy.laws.noise_free import as_it_is, exactly, grown, step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.quotients import quotients
@@ -49,7 +48,6 @@ class Search:
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(2 * laws.work)
-        self._little_noise = False
         variables = self._x.shape[1]
         self._fields = [
             free(flow.polynomial_terms(variables, degree), self._circles, clocked)
@@ -67,19 +65,10 @@ class Search:
             attempt = exactly(field, self._x, self._known, self._work, self._laws)
             if attempt.found is not None:
                 return self._finished(attempt.found)
-            least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
-            self._little_noise = self._little_noise or self._within_noise(attempt.closest)
-            if not self._finest and least < attempt.left < most and self._even:
+            like_noise = attempt.left < self._laws.noise_like * float(np.median(self._rough))
+            if not self._finest and like_noise and self._even:
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
-
-    def _within_noise(self, field: SparseField | None) -> bool:
-        """Whether a field misses half of the steps of every variable by no more than noise may be."""
-        if field is None:
-            return False
-        missed = Steps.of(self._x, self._known).missed(field, EIGHTH, 2)
-        typical = np.median(np.nan_to_num(np.abs(missed), nan=np.inf), axis=0)
-        return bool((typical < self._laws.noise_like[1] * self._rough).all())
 
     @cached_property
     def _even(self) -> bool:
@@ -192,8 +181,6 @@ class Search:
                 attempt = exactly(self._with(proposal), self._x, self._known, work, laws) if hopeful else None
                 if attempt is not None and attempt.found is not None:
                     return attempt.found
-                if attempt is not None and not self._little_noise:
-                    self._little_noise = self._within_noise(attempt.closest)
                 tried.append(proposal)
                 if proposal.mask is not None and (attempt is None or attempt.left > 10 * laws.exact.rounding):
                     break  # the curves were read wrongly by more than by a kind of function
@@ -245,10 +232,8 @@ class Search:
 
     @property
     def _noisy(self) -> bool:
-        """Whether states are to be estimated: samples have noise, or what they disagree on is as even as noise is, or
-        as little as powers leave of their steps; or too many are missing for single steps."""
-        clean = self._finest and self._complete and not self._little_noise and not self._even
-        return not clean and bool(self._rough.max() < self._laws.resolved)
+        """Whether states can be estimated: rougher series are noise, or sampled too coarsely."""
+        return bool(self._rough.max() < self._laws.resolved)
 
     def _law(self, found: Assimilated) -> bool:
         """Whether one trajectory passes through everything and leaves nothing but noise."""

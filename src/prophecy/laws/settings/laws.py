@@ -39,9 +39,9 @@ class LawSettings:
     grown: float = 1.3  #: how many times as many steps such a field is solved from next
     grown_left: float = 0.1  #: of what the field of all steps misses: one that grows from the slowest misses less
     fastest: float = 0.9  #: quantile of how well paths between samples are known: the other steps are too fast
-    #: Of the noise seen in high differences: single steps that miss by this much are noisy ones. Those of noisy samples
-    #: of a law miss by 0.7 to 1.5; what is missed by more, the field misses.
-    noise_like: tuple[float, float] = (0.4, 3.0)
+    #: Of the noise seen in high differences: single steps that miss by less are noisy ones; those of noisy samples of a
+    #: law miss by 0.7 to 1.5.
+    noise_like: float = 3.0
     #: Share of the median of how far polynomials of two widths are apart that a tenth of the steps are below: samples
     #: too far apart have steps that are well known (0.01), noise is everywhere (0.5).
     noise_even: float = 0.1
