@@ -79,6 +79,22 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         {"Pegel": [1.5, 2.25, 3.125]},
         "comma",
     ),
+    "decimal commas without a header": (table("19,05", "20,5", "18,25"), {"value": [19.05, 20.5, 18.25]}, "comma"),
+    "quarters with a space": (
+        table("Quarter,GDP", "2005 Q1,20.5", "2005 Q2,21", "2005 Q3,22"),
+        {"GDP": [20.5, 21, 22]},
+        "",
+    ),
+    "a label among remarks": (
+        table("# unit: K", "# t x", "0.0 1.5", "0.5 2.5", "1.0 0.5"),
+        {"x": [1.5, 2.5, 0.5]},
+        "2 lines before the table skipped",
+    ),
+    "a logger's counter": (
+        table("time,Nr,v", "2024-01-01,7,1.5", "2024-01-02,8,2.5", "2024-01-03,9,0.5"),
+        {"v": [1.5, 2.5, 0.5]},
+        "'Nr' left out, for counting rows",
+    ),
     "two columns of whole numbers": (table("a,b", "1,5", "2,7", "9,3"), {"a": [1, 2, 9], "b": [5, 7, 3]}, ""),
     "one bad cell": (daily(ODD), {"v": WITHOUT}, "1 cell of 'v' taken as missing: 'bad' (row 6)"),
     "dashes": (daily([*PLAIN[:5], "---", *PLAIN[6:]]), {"v": WITHOUT}, ""),

@@ -17,7 +17,7 @@ from prophecy.frames.names import series_title
 from prophecy.frames.table import Table
 from prophecy.frames.times import Times, joined
 from prophecy.streams import Prophecy
-from prophecy.tables.panels import Line, Panel, of_track
+from prophecy.tables.pictures import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -180,7 +180,7 @@ def follow(
 
     answer(command, table, advance, parts, out, mean)
     if not found:
-        raise ValueError(f"{table.path} has a header but no rows")
+        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
     return list(found.values())
 
 

@@ -19,8 +19,7 @@ from prophecy.commands._track import RowModel, RowPredictions, Series, follow, w
 from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
-from prophecy.tables.panels import Line, Panel, Picture
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Line, Panel, Picture, save
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -19,8 +19,7 @@ from prophecy.frames.collect import collect
 from prophecy.frames.columns import Hints
 from prophecy.frames.table import open_table
 from prophecy.tables.backtesting import Backtest, Score, backtest_sources
-from prophecy.tables.panels import Picture, of_backtest
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Picture, of_backtest, save
 from prophecy.tables.rivals import SIMPLE
 
 AT_ONCE = 16  # series scored between two reports: some seconds of work

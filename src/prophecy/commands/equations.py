@@ -18,8 +18,7 @@ from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable, series_title
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
-from prophecy.tables.panels import Panel, Picture
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Panel, Picture, save
 
 Array = NDArray[np.float64]
 

@@ -26,8 +26,7 @@ from prophecy.frames.names import series_title
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
-from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import MOST, Panel, Picture, of_forecast, save
 from prophecy.tables.regressors import known_for
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work

@@ -100,7 +100,7 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
             parts = [_joined(parts).newest(context)]
             cells = parts[0].values.size
     if not rows:
-        raise ValueError(f"{table.path} has a header but no rows")
+        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
     whole, sources = _joined(parts), {}
     for key, mine in zip(numbers, rows_by_code(whole.codes), strict=True):
         try:
