@@ -83,9 +83,7 @@ def forecast(
             each = PartitionTask(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
-        found = collect(open_table(file, asked), context)
-        say("forecast", f"{Path(file).name}: {found.words()}")
-        regressors = None if known is None else read_known(known, asked, found)
+        found, regressors = read("forecast", file, asked, context, known)
         units = found.units(joint)
         bounded = {"horizon": horizon, "level": level, "bounds": options["bounds"], "season": seasons}
         plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
@@ -198,7 +196,14 @@ def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
         yield some
 
 
-def read_known(path: Path, asked: Hints, found: Collected) -> Any:
+def read(command: str, file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
+    """The series of a file, and regressors of another where there is one; what was assumed is said."""
+    found = collect(open_table(file, asked), context)
+    say(command, f"{Path(file).name}: {found.words()}")
+    return found, None if known is None else _read_known(command, known, asked, found)
+
+
+def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Any:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
     way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
@@ -208,7 +213,7 @@ def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     frame = as_frame(table)
     beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
-    say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
+    say(command, f"{path.name}: {facts}; regressors {', '.join(beside)}")
     return lambda source, horizon: known_for(frame, source, horizon)
 
 
