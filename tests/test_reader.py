@@ -21,7 +21,7 @@ from prophecy.service import DEFAULT  # noqa: E402
 from prophecy.service.bodies import BodyNames  # noqa: E402
 from prophecy.service.errors import Problem  # noqa: E402
 from prophecy.service.tables import from_csv, preview  # noqa: E402
-from prophecy.tables.regressors import known_for  # noqa: E402
+from prophecy.tables.regressors import Regressors  # noqa: E402
 
 DAYS = [f"2024-01-{day:02d}" for day in range(1, 13)]
 NAN = float("nan")
@@ -443,15 +443,15 @@ def test_words_and_truth_are_regressors(tmp_path):
     source = read(pd.DataFrame({"day": days[:25], "v": np.arange(25.0)}), "day")
     sky, open_ = ["sun", "rain", "snow"] * 10, [True, False] * 15
     known = pd.DataFrame({"day": days, "sky": sky, "open": open_, "price": np.arange(30.0)})
-    found = known_for(known, source, 5)
+    found = Regressors(known)(source, 5)
     assert sorted(found.names) == ["open", "price", "sky = snow", "sky = sun"]
     place = found.names.index("sky = snow")
     np.testing.assert_array_equal(found.values[:, place], [float(cell == "snow") for cell in sky])
     known.to_csv(tmp_path / "known.csv", index=False)
-    again = known_for(str(tmp_path / "known.csv"), source, 5)
+    again = Regressors(str(tmp_path / "known.csv"))(source, 5)
     assert {"price", "sky = snow", "sky = sun"} <= set(again.names)
     with pytest.raises(ValueError, match=r"known has 31 different words in 'sky', and at most 30"):
-        known_for(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}), source, 6)
+        Regressors(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}))(source, 6)
 
 
 def test_an_euro_of_windows_is_one(tmp_path):

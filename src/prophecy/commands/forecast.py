@@ -27,7 +27,7 @@ from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.pictures import MOST, Panel, Picture, of_forecast, save
-from prophecy.tables.regressors import known_for
+from prophecy.tables.regressors import Regressors
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout: a screen
@@ -214,7 +214,7 @@ def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Any
     beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
     say(command, f"{path.name}: {facts}; regressors {', '.join(beside)}")
-    return lambda source, horizon: known_for(frame, source, horizon)
+    return Regressors(frame)
 
 
 def _text(mean: float, lower: float, upper: float) -> str:

@@ -23,7 +23,6 @@ from prophecy.frames.roles import USUAL, spread_over_columns
 from prophecy.frames.stray import Stray
 
 SEPARATORS = (",", ";", "\t", "|")
-ALONE = "\x1f"  # separates nothing: cells that stand alone in their lines
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 TYPED = ("number", "date", "clock")
 NOTHING = Hints()
@@ -89,7 +88,7 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     if separator == "," and header is None and all(map(is_number, filter(None, lines[skipped : skipped + 9]))):
         way_out = asked.ways("decimal", ",")
         notes.append(f"{lines[skipped]!r} is read as {len(names)} cells; if it is one number, {way_out}")
-    if separator == ALONE:
+    if len(names) == 1 and not asked.sep and any("," in row[0] for row in rows[start:]):
         notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     whole = [row for row in rows[start:] if len(row) == len(names)]
     cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
@@ -241,7 +240,7 @@ def _separator(text: str, asked: Hints) -> str:
     # Nor does it before a zero, which no whole number begins with: 19,05.
     told = others or asked.decimal == "," or any(re.search(r",0\d", line) for line in numbers)
     if commas and told and len(others) < len(numbers):
-        return ALONE
+        return next((mark for mark in SEPARATORS[1:] if mark not in sample), ";")
 
     def merit(mark: str) -> tuple[bool, float, float, int]:
         rows, _ = _rows(_single_spaces(sample) if mark == " " else sample, mark)

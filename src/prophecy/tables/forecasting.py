@@ -19,7 +19,7 @@ from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting.batch import Stopped, in_order
 from prophecy.frames.collect import is_table, read, split
 from prophecy.frames.source import Key, Source
-from prophecy.tables.regressors import known_for
+from prophecy.tables.regressors import Regressors
 
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
     from prophecy.forecasting.known import Known
@@ -124,7 +124,8 @@ def forecast(
     """
     source = read(data, time, columns, duplicates)
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
-    return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
+    task = _task(source, horizon, season, Regressors(known))
+    return _dressed(solve_task(task, horizon=horizon, **options), source)
 
 
 def forecast_many(
@@ -203,7 +204,8 @@ def forecast_sources(
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds and settings of `forecast`."""
     horizon, keys = _checks.whole("horizon", horizon), list(sources)
-    tasks = [_task(source, horizon, season, known) for source in sources.values()]
+    regressors = Regressors(known)
+    tasks = [_task(source, horizon, season, regressors) for source in sources.values()]
 
     def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
         named = ((keys[place], answer) for place, answer in found)
@@ -252,9 +254,9 @@ def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> 
         client.cancel(futures)
 
 
-def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
+def _task(source: Source, horizon: int, season: Season, known: Regressors) -> Task:
     seasons = source.series.seasons() or None if season is None else season
-    return Task(source.values, seasons, known_for(known, source, _checks.whole("horizon", horizon)))
+    return Task(source.values, seasons, known(source, _checks.whole("horizon", horizon)))
 
 
 def load_models() -> None:
