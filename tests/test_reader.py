@@ -454,6 +454,18 @@ def test_words_and_truth_are_regressors(tmp_path):
         Regressors(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}))(source, 6)
 
 
+def test_regressors_of_many_series_are_found_by_key_in_any_library_and_in_files(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    days = pd.date_range("2024-01-01", periods=30)
+    series = split(pd.DataFrame({"k": ["a", "b"] * 25, "day": np.repeat(days[:25], 2), "v": np.arange(50.0)}), "k")
+    known = pd.DataFrame({"k": ["a"] * 30 + ["b"] * 30, "day": [*days, *days], "price": np.arange(60.0)})
+    known.to_csv(tmp_path / "known.csv", index=False)
+    for data in (known, pa.Table.from_pandas(known), tmp_path / "known.csv"):
+        regressors = Regressors(data)
+        assert regressors(series["a"], 5).values[:, 0].tolist() == list(range(30))
+        assert regressors(series["b"], 5).values[:, 0].tolist() == list(range(30, 60))
+
+
 def test_an_euro_of_windows_is_one(tmp_path):
     path = tmp_path / "euro.csv"
     path.write_bytes(daily(PLAIN, "day;Umsatz (€)", ";").encode("cp1252"))

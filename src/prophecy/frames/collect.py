@@ -15,7 +15,7 @@ from prophecy.frames.align import align
 from prophecy.frames.clock import as_times, is_frame
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count, series_title
-from prophecy.frames.source import Key, Kind, Source, any_library, build
+from prophecy.frames.source import Key, Kind, Source, any_library, time_series
 from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
 
@@ -244,16 +244,17 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
 
 
 def as_frame(table: Table) -> Any:
-    """All columns of a table as a frame of a library that is there: times as moments, predicted columns as numbers, the
-    rest as it is."""
-    parts: dict[str, list[Any]] = {}
+    """All columns of a table as an Arrow table: times as moments, predicted columns as numbers, the rest as it is."""
+    import narwhals.stable.v2 as nw
+
+    batches: list[Any] = []
     moments: list[Times] = []
-    clock, done = table.roles.clock, 0
     for batch in table.batches:
-        times = table.times(batch, done + 1)
-        done += len(batch)
+        times = table.times(batch, sum(map(len, batches)) + 1)
+        batches.append(batch)
         moments += [] if times is None else [times]
-        for name in batch.columns:
-            if clock is None or name not in clock.columns:
-                parts.setdefault(name, []).extend(batch[name].to_list())
-    return build(parts, Kind(any_library(), table.roles.time), joined(moments) if moments else None)
+    frame, clock = nw.concat(batches), table.roles.clock
+    if clock is not None:
+        frame = frame.drop(*clock.columns)
+        frame = frame.with_columns(time_series(joined(moments), Kind("pyarrow", table.roles.time)))
+    return frame.to_native()

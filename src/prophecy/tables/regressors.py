@@ -32,8 +32,9 @@ class Regressors:
     known(source, horizon), for callers that have their own tables."""
 
     def __init__(self, known: Any) -> None:
-        named = isinstance(known, str | os.PathLike)
-        self._known = as_frame(open_table(os.fspath(known))) if named else known
+        if isinstance(known, str | os.PathLike):  # times may come again: which column is the key, the series say
+            known = as_frame(open_table(os.fspath(known), Hints(duplicates="mean")))
+        self._known = known
         self._read: dict[Any, dict[Key, Source]] = {}  # by what the series say of their times and keys
 
     def __call__(self, source: Source, horizon: int) -> Known | None:
@@ -136,7 +137,8 @@ def encoded(known: Any, source: Source) -> Any:
 
 def _by_key(known: Any, source: Source) -> dict[Key, Source]:
     """The rows of a frame of regressors for each key of a series' table; under None where they are for all."""
-    keys, names = source.kind.key, list(getattr(known, "columns", getattr(known, "column_names", known)))
+    keys = source.kind.key
+    names = list(known) if isinstance(known, Mapping) else getattr(in_narwhals(known), "columns", [])
     time = source.kind.time if not source.kind.as_index and source.kind.time in names else None
     time = "" if source.series.times is None else time  # numbers such as hours are regressors then
     if not keys or not all(name in names for name in keys):
