@@ -466,6 +466,16 @@ def test_regressors_of_many_series_are_found_by_key_in_any_library_and_in_files(
         assert regressors(series["b"], 5).values[:, 0].tolist() == list(range(30, 60))
 
 
+def test_several_columns_are_a_key_in_python_as_the_refusal_says(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text(REFUSED["two columns as a key"][0])
+    with pytest.raises(ValueError, match=r"key=\['region', 'item'\]"):
+        split(str(path), None)
+    assert (
+        list(split(str(path), ["region", "item"])) == list(split(str(path), "region + item")) == ["N/x", "N/y", "S/x"]
+    )
+
+
 def test_an_euro_of_windows_is_one(tmp_path):
     path = tmp_path / "euro.csv"
     path.write_bytes(daily(PLAIN, "day;Umsatz (€)", ";").encode("cp1252"))

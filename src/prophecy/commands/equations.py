@@ -13,7 +13,6 @@ from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._fields import panels
 from prophecy.commands.forecast import read
-from prophecy.forecasting import forecast
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable, series_title
 from prophecy.frames.source import Source
@@ -57,6 +56,8 @@ def equations(
             raise typer.BadParameter(
                 f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
+        from prophecy.forecasting import forecast  # the models, when the file has been read
+
         drawn: list[Panel] = []
         solved = 0
         for name, source in found.sources.items():

@@ -19,7 +19,6 @@ from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
 from prophecy.commands._journal import Journal, plan_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
-from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
@@ -179,8 +178,8 @@ def _solve(
         for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
             try:
                 note(forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before)))
-            except Stopped as stop:
-                note(stop.finished)
+            except KeyboardInterrupt as stop:
+                note(getattr(stop, "finished", {}))
                 raise
             before += len(some)
     if first is not None and shown.failed == len(units):

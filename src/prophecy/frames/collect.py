@@ -135,9 +135,8 @@ def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
     given = {name: value for name, value in said.items() if value is not None}
-    for name in ("columns", "missing"):
-        if name in given:
-            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+    for name in {"columns", "missing", "key"} & set(given):
+        given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
     return collect(open_table(os.fspath(path), Hints(**given)))
 
 
@@ -152,8 +151,6 @@ def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str, fa
     if isinstance(data, Collected):
         return data
     if isinstance(data, str | os.PathLike):
-        if key is not None and not isinstance(key, str):
-            raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
         return read_table(data, key=key, time=time, columns=columns, duplicates=duplicates)
     if isinstance(data, Mapping):
         import narwhals.stable.v2 as nw

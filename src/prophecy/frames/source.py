@@ -103,9 +103,12 @@ def time_series(times: Times, kind: Kind) -> Any:
     if not times.dates:
         whole = kind.dtype is None or kind.dtype.is_integer()
         return nw.new_series(name, _whole(values) if whole else values, backend=backend)
-    if clock is not None and len(clock.columns) == 1 and not clock.typed and (numeric or clock.style is not None):
-        cells = clock.write(times)[name]  # as the column is written
-        return nw.new_series(name, list(map(int, cells)) if numeric and clock.style else cells, backend=backend)
+    if numeric and clock is not None and clock.style is None:
+        return nw.new_series(name, clock.numbers(times), backend=backend)
+    if kind.dtype == nw.String or (kind.dtype == nw.Object and clock is not None and clock.style is not None):
+        days = bool((values == values.astype("datetime64[D]")).all())
+        texts = np.datetime_as_string(values, "D" if days else "auto").tolist()
+        return nw.new_series(name, [text.replace("T", " ") for text in texts], nw.String, backend=backend)
     unit = np.datetime_data(values.dtype)[0]
     series = nw.new_series(name, values.astype("M8[us]") if unit == "s" else values, backend=backend)
     if times.zone is not None:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
-from prophecy.forecasting.batch import in_order
 from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
 from prophecy.frames.table import unstacked
-from prophecy.tables.forecasting import Bounds, Progress, Season, Task, load_models, shown, solve_task
+from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import Regressors
 from prophecy.tables.rivals import Model, rivals
 
@@ -180,7 +179,8 @@ def backtest_sources(
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
     regressors = Regressors(known)
     tasks = [_fold(sources[name], cut, horizon, season, regressors) for name, cuts in plan.items() for cut in cuts]
-    load_models()
+    from prophecy.forecasting.batch import in_order  # loads the models, before processes share them
+
     with shown(progress, len(tasks), "fold") as tell:
         one = partial(solve_task, horizon=horizon, **options)
         ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
-from prophecy.forecasting.batch import Stopped, in_order
 from prophecy.frames.collect import is_table, read, split
 from prophecy.frames.source import Key, Source
 from prophecy.tables.regressors import Regressors
@@ -213,7 +212,8 @@ def forecast_sources(
 
     if not tasks:
         return Forecasts()
-    load_models()
+    from prophecy.forecasting.batch import Stopped, in_order  # loads the models, before processes share them
+
     one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
     with shown(progress, len(tasks)) as tell:
         try:
@@ -239,6 +239,8 @@ def _solved_on(
 
 
 def _piece(one: Callable[[Any], Forecast], piece: tuple[int, Sequence[Any]]) -> tuple[int, list[Forecast | Failure]]:
+    from prophecy.forecasting.batch import in_order
+
     return piece[0], in_order(one, piece[1], 1, None)
 
 
@@ -257,11 +259,6 @@ def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> 
 def _task(source: Source, horizon: int, season: Season, known: Regressors) -> Task:
     seasons = source.series.seasons() or None if season is None else season
     return Task(source.values, seasons, known(source, _checks.whole("horizon", horizon)))
-
-
-def load_models() -> None:
-    """Load what forecasts, before processes are made that share it."""
-    import prophecy.forecasting.entry  # noqa: F401
 
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
