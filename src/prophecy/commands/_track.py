@@ -261,6 +261,7 @@ class Tracker(Series):
 
     def panels(self) -> list[Panel]:
         """The last rows with what was said of them, and the errors over the whole file."""
+        truth, mean, lower, upper = self._tail
         roles = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
         curves = {name: curve.points() for name, curve in self._curves.items()}
         lines = [
@@ -269,7 +270,7 @@ class Tracker(Series):
             if (size > 0).any()
         ]
         errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
-        return [of_track(self._moments, *self._tail, self._level, self.title), *errors]
+        return [of_track(self._moments, truth, mean, lower, upper, self._level, self.title), *errors]
 
 
 def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:

@@ -41,7 +41,7 @@ class Regressors:
         """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
         known, kind = self._known, source.kind
         if known is None or callable(known):
-            return None if known is None else known(source, horizon)  # type: ignore[no-any-return]
+            return None if known is None else known(source, horizon)
         if not is_frame(known) and not isinstance(known, Mapping):
             return _row_by_row(known, source, horizon)
         alike = (kind.key, kind.time, kind.as_index, source.series.times is None)
