@@ -16,7 +16,7 @@ from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow, hidden_law
 from prophecy.laws.flow import FOURTH
-from prophecy.laws.hidden import Eliminated, Search, found
+from prophecy.laws.hidden import Linearised, Search, found
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import roughness
 
@@ -60,7 +60,7 @@ def _dense(tangent: Array, defects: Array, seen: int, damping: float) -> tuple[A
 @pytest.mark.parametrize(("seen", "hidden"), [(1, 2), (1, 1), (2, 1), (1, 3)])
 def test_elimination_solves_the_same_least_squares_as_the_whole_matrix(seen: int, hidden: int) -> None:
     search, tangent, defects = _problem(seen, hidden, time=40)
-    shift, change = Eliminated(tangent, seen, search.damping)(defects)
+    shift, change = Linearised(tangent, seen, search.damping)(defects)
     want_shift, want_change = _dense(tangent, defects, seen, search.damping)
     scale = np.abs(want_change).max()
     assert np.abs(change - want_change).max() < 1e-6 * scale
@@ -77,7 +77,7 @@ def test_the_derivative_along_a_step_is_that_of_the_defects() -> None:
     ahead, behind = (
         search._defects(search.field.moved(s * change), search.states + s * shift, once) for s in (size, -size)
     )
-    slope = Eliminated(tangent, 1, 0.3).along(shift, change)
+    slope = Linearised(tangent, 1, 0.3).along(shift, change)
     assert np.abs((ahead - behind) / (2 * size) - slope).max() < 1e-6 * np.abs(slope).max()
 
 

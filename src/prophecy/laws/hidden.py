@@ -44,7 +44,7 @@ _ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integ
 _HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
 
 
-class Eliminated:
+class Linearised:
     """The damped least squares of one linearisation, A x = b, solved for any defects b by R' R x = A' b.
 
     The visible part of a state is an observation without noise, the hidden one is observed where it is, up to
@@ -152,7 +152,7 @@ class Search:
     def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
         """Where the step of the present damping leads with the correction, if that is trusted, and without."""
         try:
-            solve = Eliminated(tangent, self.seen, self.damping)
+            solve = Linearised(tangent, self.seen, self.damping)
         except LinAlgError:
             return []
         ahead, (shift, change) = 0.1, solve(defects)
