@@ -109,7 +109,7 @@ def test_growing_from_the_slowest_steps_is_given_up_at_once_where_there_is_noise
     values = (series - series.mean(axis=0)) / series.std(axis=0)
     values = values + 0.05 * np.random.default_rng(0).standard_normal(values.shape)
     field = SparseField.of(flow.polynomial_terms(3, 2))
-    assert grown(field, values, np.ones(len(values), dtype=np.bool_), np.inf, DEFAULT.laws) is None
+    assert grown(field, values, np.ones(len(values), dtype=np.bool_), DEFAULT.laws) is None
 
 
 def test_powers_of_degree_four_are_found():

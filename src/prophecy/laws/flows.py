@@ -81,7 +81,7 @@ class Search:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
         a few milliseconds where there is none."""
         small = self._x.shape[1] <= self._laws.most_variables and self._complete
-        found = grown(self._fields[0], self._x, self._known, np.inf, self._laws) if small else None
+        found = grown(self._fields[0], self._x, self._known, self._laws) if small else None
         return None if found is None else self._finished(found)
 
     def of_one_variable(self) -> FittedFlow | None:

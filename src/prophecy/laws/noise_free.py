@@ -56,53 +56,35 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
     if found is None and (jumping := rough.jumping(x)) is not None:
         found = step_by_step(jumping, x, steps, budget, exact)
-    if found is None and not shaped:
-        found = grown(field, x, known, left, laws)
+    if found is None and not shaped and not left < laws.roughly:
+        found = grown(field, x, known, laws)
     return Attempt(found, rough if left < np.inf else None, left)
 
 
-def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
+def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assimilated | None:
     """The same from the slowest moments on: samples too far apart for the fast ones are still close enough there.
 
-    The steps whose path two polynomials agree on best are solved for first; then, time and again, more of them, those
-    that the field so far misses least. Noise shows at once: no field explains even the first. left: what the field of
-    all steps misses by; where paths are better known than that, they are not what it lacks, and one that grows has to
-    miss by far less.
+    The steps whose path two polynomials agree on best are solved for first; then, time and again, twice as many, those
+    that the field so far misses least. Noise shows at once: no field explains even the first.
     """
     steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_exact)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
     both = known[:-1] & known[1:]
-    if left < laws.roughly or float(np.quantile(unsure(x)[both], laws.fastest)) < left < np.inf:
-        return None
-    starts = []
-    for width in laws.exact.widths:
-        chosen = np.argsort(unsure(x, width)[both])[:count]
-        rough = interpolated(field, x, width, rows=np.nonzero(both)[0][chosen], damping=laws.exact.few)
-        starts.append((_median(steps.missed(rough, EIGHTH, 2)[chosen]), width, rough, chosen))
-    _, _, rough, chosen = min(starts, key=lambda each: each[:2])
+    chosen = np.argsort(unsure(x)[both])[:count]
+    rough = interpolated(field, x, 8, rows=np.nonzero(both)[0][chosen])
     while budget.left > 0:
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
         substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
         own = Budget(budget.left / share)
-        rough, rest = one_step(
-            rough, few, EIGHTH, substeps, laws.exact.growing_steps, robust=True, budget=own, exact=laws.exact
-        )
+        rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own, exact=laws.exact)
         budget.left = own.left * share
-        if not _median(rest) < min(laws.growing, laws.grown_left * left):
+        if not _median(rest) < laws.growing:
             return None
         if share == 1:
             return step_by_step(rough, x, steps, budget, laws.exact)
-        missed = _furthest(steps.missed(rough, EIGHTH, 2))
-        if _median(rest) < 3 * laws.exact.rounding and rough.count:
-            sparse = _thinned(rough, few, substeps, rest, laws.exact)[0]
-            there = _furthest(steps.missed(sparse, EIGHTH, 2))
-            if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
-                rough, missed = sparse, there
-        if np.quantile(missed, laws.fastest) < laws.roughly:
-            chosen = np.arange(len(missed))
-        else:
-            chosen = np.argsort(missed)[: int(np.ceil(laws.grown * len(chosen)))]
+        missed = np.nan_to_num(np.abs(steps.missed(rough, EIGHTH, 2)), nan=np.inf).max(axis=1)
+        chosen = np.argsort(missed)[: 2 * len(chosen)]
     return None
 
 
@@ -207,11 +189,6 @@ def _shortened(
 
 def _median(rest: Array) -> float:
     return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
-
-
-def _furthest(rest: Array) -> Array:
-    """What each step misses by in the variable that it misses most, (steps,)."""
-    return np.asarray(np.nan_to_num(np.abs(rest), nan=np.inf).max(axis=1))
 
 
 def _most(rest: Array, exact: ExactSettings) -> float:

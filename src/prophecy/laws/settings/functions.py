@@ -76,11 +76,6 @@ class ExactSettings:
     moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
     longest: int = 12  #: terms of an equation that is looked for so
 
-    # Growing from slow moments
-    widths: tuple[int, ...] = (4, 8)  #: samples that paths at slow moments go through; the better start is taken
-    few: float = 1e-6  #: of the largest singular value: damping where few steps are there to solve from
-    growing_steps: int = 30  #: steps of least squares whenever samples have joined
-
     # Least squares on single steps
     close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
     far: float = 3.0  #: standard deviations: an error that is as bad as any

@@ -36,9 +36,6 @@ class LawSettings:
     roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
     costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
-    grown: float = 1.3  #: how many times as many steps such a field is solved from next
-    grown_left: float = 0.1  #: of what the field of all steps misses: one that grows from the slowest misses less
-    fastest: float = 0.9  #: quantile of how well paths between samples are known: the other steps are too fast
     #: Of the noise seen in high differences: single steps that miss by less are noisy ones; those of noisy samples of a
     #: law miss by 0.7 to 1.5.
     noise_like: float = 3.0
