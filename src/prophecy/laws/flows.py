@@ -192,7 +192,7 @@ class Search:
                 found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
                 if found is not None:
                     return found
-            if self._noisy and self._noisy_work.left <= 0:
+            if not self._finest and self._noisy_work.left <= 0:
                 break  # nothing that further functions could be tried with
         return best
 
