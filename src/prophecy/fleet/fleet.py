@@ -20,6 +20,7 @@ from prophecy.fleet.check import LONGEST_KEY, are_keys, is_key
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.limits import MOST
 from prophecy.streams.prophecy import Prophecy
 
 P = ParamSpec("P")
@@ -153,7 +154,7 @@ class Fleet:
     def events(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
         """Events after the one with number `since`, oldest first, at most `limit` of them. first: of every disturbance
         only the event that began it, which is the one to wake somebody up for."""
-        since, limit = _checks.whole("since", since, 0), _checks.whole("limit", limit)
+        since, limit = (min(_checks.whole(*asked), MOST) for asked in (("since", since, 0), ("limit", limit)))
         return self._streams.store.events.after(since, limit, None if key is None else self._id(key), bool(first))
 
     def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
@@ -201,7 +202,7 @@ class Fleet:
     ) -> Summary:
         """Streams in brief, in the order of their keys: those named, or those whose key contains `search` (in any
         case), from the `offset`-th on, at most `limit`."""
-        offset, limit = _checks.whole("offset", offset, 0), _checks.whole("limit", limit, 0)
+        offset, limit = (min(_checks.whole(*asked, 0), MOST) for asked in (("offset", offset), ("limit", limit)))
         if keys is not None:
             return Summary(tuple(self._brief(key) for key in keys), len(keys))
         store = self._streams.store

@@ -199,7 +199,7 @@ class Streams:
             names = keys[done : done + count]
             noted.append(self._take(names, self.held.which(names), timed, rows[done : done + count]))
             done += count
-        return np.concatenate(noted, axis=1)
+        return np.concatenate(noted, axis=1) if noted else np.zeros((2, 0), np.int64)
 
     def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
         """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,

@@ -20,6 +20,7 @@ from prophecy.service.settings import Settings
 
 SHOWN = 5  # rows of a table that are shown to whoever is asked about its columns
 LISTED = 200  # columns named in an answer
+LOOKED = 2**18  # bytes of a table that its columns are told by: under a second, and the names of 20 000 columns
 WAY_OUT = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
 
 
@@ -41,11 +42,20 @@ def hints(asked: BodyNames) -> Hints:
 
 def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
+    _refuse_json(body)
     check_size(body.count(b"\n") // 2, settings)
     try:
         return _batch(body, asked, settings)
     except ValueError as error:
         raise refused(error) from None
+
+
+def _refuse_json(body: bytes) -> None:
+    """What begins like JSON is JSON, as in files (`frames.opening`). Read as a table, one line of it is a row without
+    names, and a number between two commas of it a series of its own."""
+    if body[:256].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        way_out = "send the header Content-Type: application/json or application/x-ndjson"
+        raise bad("the body begins like JSON and was sent as text/csv", way_out)
 
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
@@ -114,9 +124,10 @@ def _series(
 def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     """What a table looks like by its first rows: columns, their kinds, and which are key, time and values; `error`
     where that cannot be told and must be asked."""
+    _refuse_json(body)
     said = hints(asked)
     try:
-        opened = open_bytes(body)
+        opened = open_bytes(body[:LOOKED])
         with explained(opened.path):
             dialect = sniff(opened.path, opened.stream, said)
             layout, _, notes = contents(opened, said, Stray(said))
