@@ -175,9 +175,9 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
     seconds = sum(float(result["seconds"]) for _, result in pages)
     everything = len(names) == len(registry.experiments())
     small = [experiment for experiment, result in pages if _small(experiment, result)]
-    asked, seeds, versions, devices, machines = (
-        sorted({result.get(name) for _, result in pages}, key=str)
-        for name in ("asked", "seed", "version", "device", "machine")
+    asked, seeds = (sorted({result.get(name) for _, result in pages}, key=str) for name in ("asked", "seed"))
+    version, device, machine = (
+        ", ".join(sorted({str(result.get(name)) for _, result in pages})) for name in ("version", "device", "machine")
     )
     command = "python -m reproduction" + ("" if everything else " " + " ".join(names))
     command += f" --functions {asked[0]}" if len(asked) == 1 and asked[0] is not None else ""
@@ -186,7 +186,7 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
         f"Made by `{command}`"
         + (" (`make reproduce` calls it)" if command == "python -m reproduction" else "")
         + (", the pages with settings of their own" if len(seeds) > 1 or len(asked) > 1 else "")
-        + f" with prophecy {', '.join(versions)} on {', '.join(devices)} ({'; '.join(machines)}); {len(pages)} "
+        + f" with prophecy {version} on {device} ({machine}); {len(pages)} "
         f"page{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes. Runs marked "
         "GPU were made once and are part of the repository.",
     ]
