@@ -8,10 +8,12 @@ A program carries the states of a group of series of one channel through all blo
 bfloat16 parts ("bf16x6"), which treat every sample by itself: unlike the scaled float16 products of `_triton_kernels`,
 a later value of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.
 
-Forward, block b: before[b] = x; y = u Kᵀ + x Oᵀ; x = u Rᵀ + x Pᵀ. Adjoint, last block first, r the gradient of the
-state after a block: ū = ȳ K + r R; r = ȳ O + r P + what reaches the state from elsewhere. Samples after the last whole
-block are read and written under a mask; they change no state. The gradients of the matrices are sums of products over
-all blocks (`gradients`).
+Forward, block b, P = A^L - I: before[b] = x; y = u Kᵀ + x Oᵀ; x = x + u Rᵀ + x Pᵀ. Adjoint, last block first, r the
+gradient of the state after a block: ū = ȳ K + r R; r = r + ȳ O + r P + what reaches the state from elsewhere. A state is
+added to what changes it outside of the tensor cores, whose sums are cut off, not rounded: inside, it would shrink in
+every block (at N = 64 the gradient of C was off by 1.6e-6 of it, three times as much). Samples after the last whole block
+are read and written under a mask; they change no state. The gradients of the matrices are sums of products over all
+blocks (`gradients`).
 """
 
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
@@ -84,7 +86,7 @@ def forward(
         out = _product(state, O_, zero_y, PRECISION)
         tl.store(y + here, _product(now, K_, out, PRECISION), mask=inside)
         added = _product(now, R_, zero_x, PRECISION)
-        state = _product(state, P_, added, PRECISION)
+        state += _product(state, P_, added, PRECISION)
     tl.store(before + of_states + (blocks * ORDER + order)[None, :], state, mask=inside)
     if blocks * LENGTH < time:
         there = inside & (blocks * LENGTH + moment < time)[None, :]
@@ -141,7 +143,7 @@ def adjoint(
         if EXTRA:
             start = tl.load(extra + kept, mask=inside, other=0.0)
         start = _product(now, O_, start, PRECISION)
-        state = _product(state, P_, start, PRECISION)
+        state += _product(state, P_, start, PRECISION)
         if KEEP:
             tl.store(reached + kept, state, mask=inside)
     if not KEEP:

@@ -99,12 +99,12 @@ def forward(
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
     length, order = kernel.shape[-1], x.shape[-1]
-    padded, power = padded_order(order), power.to(u.dtype)
+    padded, less = padded_order(order), _less(power, u.dtype)
     matrices = [
         _square(kernel[:, 0]).mT,
         _wide(observe[:, 0].mT, padded, -2),
         _wide(reach.mT, padded, -1),
-        _wide(power.mT, padded, -1, -2),
+        _wide(less.mT, padded, -1, -2),
     ]
     y = u.new_empty(series, time, channels).permute(2, 0, 1)
     before = u.new_empty(channels, series, time // length + 2, padded)
@@ -148,12 +148,11 @@ def backward(
     channels, series, time = u.shape
     length, order = kernel.shape[-1], power.shape[-1]
     padded, blocks = padded_order(order), time // length
-    wide = power.to(u.dtype)
     matrices = [
         _square(kernel[:, 0]),
         _wide(observe[:, 0], padded, -1),
         _wide(reach, padded, -2),
-        _wide(wide, padded, -1, -2),
+        _wide(_less(power, u.dtype), padded, -1, -2),
     ]
     to_x, starts, g = u.new_empty(channels, series, padded), _wide(before, padded, -1), _turned(to_y.squeeze(-1))
     to_K = to_O = to_R = to_P = None
@@ -260,6 +259,11 @@ def _square(kernel: Tensor) -> Tensor:
     length = kernel.shape[-1]
     padded = torch.cat([kernel.flip(-1), kernel.new_zeros(len(kernel), length - 1)], dim=-1)
     return padded.unfold(-1, length, 1).flip(-2)
+
+
+def _less(power: Tensor, kind: torch.dtype) -> Tensor:
+    """A^L - I, rounded after the difference."""
+    return (power - torch.eye(power.shape[-1], dtype=power.dtype, device=power.device)).to(kind)
 
 
 def padded_order(order: int) -> int:
