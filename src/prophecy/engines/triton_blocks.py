@@ -112,7 +112,8 @@ def forward(
     now = _turned(u)
     made = _own(now, u)
     tensors = now, _wide(x, padded, -1).contiguous(), made, before
-    _launch(_triton_blocks.forward, tensors, matrices, length, padded, plan, {})
+    sizes = series, time, 1, *now.stride()[:2], *made.stride()[:2]
+    _launch(_triton_blocks.forward, tensors, matrices, sizes, length, padded, plan, {"READ": True, "KEEP": True})
     _turned(made, y)
     return y.unsqueeze(-1), before if padded == order else before[..., :order].contiguous()
 
@@ -163,7 +164,7 @@ def backward(
     kept = u.new_empty(channels, series, blocks + 2, padded) if wanted[1] else to_x
     extra = g if to_before is None else _wide(to_before, padded, -1).contiguous()
     built = {"EXTRA": to_before is not None, "KEEP": wanted[1]}
-    _launch(_triton_blocks.adjoint, (g, extra, back, kept), matrices, length, padded, plan, built)
+    _launch(_triton_blocks.adjoint, (g, extra, back, kept), matrices, (series, time), length, padded, plan, built)
     to_u = _turned(back, u.new_empty(series, time, channels).permute(2, 0, 1))
     del g, back
     if wanted[1]:
@@ -239,17 +240,18 @@ def _launch(
     kernel: Any,
     tensors: tuple[Tensor, ...],
     matrices: list[Tensor],
+    sizes: tuple[int, ...],
     length: int,
     order: int,
     plan: BlockPlan | None,
     built: dict[str, Any],
 ) -> None:
-    channels, series, time = tensors[0].shape
+    channels, series = tensors[0].shape[:2]
     plan = _plan(tensors[0].dtype, order, plan)
     solid = [matrix.contiguous() for matrix in matrices]
     strides = [0 if len(matrix) == 1 else matrix.stride(0) for matrix in solid]
     kernel[(-(-series // plan.group), channels)](
-        *tensors, *solid, series, time, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
+        *tensors, *solid, *sizes, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
         STAGES=plan.stages, PRECISION=plan.precision, num_warps=plan.warps,
     )  # fmt: skip
 
