@@ -11,8 +11,8 @@ a later value of a block, however large, leaves the bits of earlier outputs alon
 Forward, block b, P = A^L - I: before[b] = x; y = u Kᵀ + x Oᵀ; x = x + u Rᵀ + x Pᵀ. Adjoint, last block first, r the
 gradient of the state after a block: ū = ȳ K + r R; r = r + ȳ O + r P + what reaches the state from elsewhere. A state
 is added to what changes it outside of the tensor cores, whose sums are cut off, not rounded: inside, it would shrink in
-every block (at N = 64 the gradient of C was off by 1.6e-6, twice as much as now). Samples after the last whole block are
-read and written under a mask; they change no state. The gradients of the matrices are sums of products over all blocks
+every block (at N = 64 the gradient of C was off by 1.6e-6, now by 7e-7). Samples after the last whole block are read
+and written under a mask; they change no state. The gradients of the matrices are sums of products over all blocks
 (`gradients`).
 """
 

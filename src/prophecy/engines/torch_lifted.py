@@ -69,36 +69,12 @@ def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int, *, before: boo
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
 
 
-class Powers(NamedTuple):
-    """What the blocks of one memory need whatever reads it: all its powers in a row (N, L N), and the rest of `Blocks`.
-
-    before: whether readouts see the state before the sample arrives, as in `lift`.
-    """
-
-    all: Tensor
-    reach: Tensor
-    power: Tensor
-    before: bool
-
-
-def powers(A: Tensor, B: Tensor, length: int, *, before: bool = False) -> Powers:
-    """Of A (1, N, N) and B (1, N)."""
-    rows = [torch.eye(A.shape[-1], dtype=A.dtype, device=A.device) if before else A[0]]
-    for _ in range(length - 1):
-        rows.append(rows[-1] @ A[0])
-    empty = A.new_zeros(1, 0, A.shape[-1])
-    made = lift(A, B, empty, empty[..., 0], length)
-    return Powers(torch.cat(rows, dim=1), made.reach, made.power, before)
-
-
-def read(powers: Powers, C: Tensor, D: Tensor) -> Blocks:
-    """`lift` of a memory whose powers are known: C (channels, R, N), D (channels, R)."""
-    length = powers.reach.shape[-1]
-    observe = _split(C @ powers.all, -1, (length, C.shape[-1]))
-    kernel = C @ powers.reach.flip(-1)
-    first = D.unsqueeze(-1) if powers.before else kernel[..., :1] + D.unsqueeze(-1)
-    kernel = torch.cat([first, kernel[..., :-1] if powers.before else kernel[..., 1:]], dim=-1)
-    return Blocks(kernel, observe, powers.reach, powers.power)
+def read(states: Blocks, C: Tensor, D: Tensor) -> Blocks:
+    """`lift` of C (channels, R, N) and D (channels, R) from the blocks that read all states, C = I and D = 0."""
+    kernel = C @ states.kernel
+    kernel = torch.cat([kernel[..., :1] + D.unsqueeze(-1), kernel[..., 1:]], dim=-1)
+    observe = _split(C @ states.observe.flatten(2), -1, (kernel.shape[-1], C.shape[-1]))
+    return Blocks(kernel, observe, states.reach, states.power)
 
 
 def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
