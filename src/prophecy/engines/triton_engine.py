@@ -174,7 +174,8 @@ def _matrices(system: System, plan: Plan, device: torch.device) -> Matrices:
     flat = np.concatenate([part.ravel() for part in (M[:L, :L], M[L:, :L], M[:L, L:], M[L:, L:])])
     high = flat.astype(np.float16 if halves else system.dtype)
     low = (flat - high.astype(np.float64)).astype(high.dtype)
-    return Matrices(*(torch.from_numpy(part).to(device) for part in (high, low)), 1 / y_scale, 1 / x_scale)
+    packed, lows = (torch.from_numpy(part).to(device) for part in (high, low))
+    return Matrices(packed, lows, 1 / y_scale, 1 / x_scale)
 
 
 def _scale(matrix: Array) -> float:
