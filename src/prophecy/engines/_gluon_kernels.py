@@ -128,6 +128,11 @@ def lifted(
     x_in = (row_x < rows)[:, None]
     state = gl.load(x + x_at, mask=x_in, other=0.0)
 
+    SHARED: gl.constexpr = ORDER > 64  # halves of the state would take too many registers there
+    if SHARED:
+        halves: gl.constexpr = gl.NVMMASharedLayout.get_default_for([GROUP, ORDER], gl.float16)
+        kept_high = gl.allocate_shared_memory(gl.float16, [GROUP, ORDER], halves)
+        kept_low = gl.allocate_shared_memory(gl.float16, [GROUP, ORDER], halves)
     buffer = gl.allocate_shared_memory(gl.float32, [STAGES, GROUP, LENGTH], samples)
     for ahead in gl.static_range(STAGES - 1):
         copy_ahead(buffer.index(ahead), u_at, mask=u_in & (ahead < blocks))
@@ -146,11 +151,17 @@ def lifted(
         up, down = _scales(big)
         u_high, u_low = _halves(now * gl.convert_layout(up, gl.SliceLayout(1, left))[:, None])
         state_high, state_low = _halves(state * up[:, None])
-        x_high, x_low = gl.convert_layout(state_high, left_x), gl.convert_layout(state_low, left_x)
+        if SHARED:
+            kept_high.store(state_high)
+            kept_low.store(state_low)
+            fence_async_shared()
+            x_high, x_low, xy_high, xy_low = kept_high, kept_low, kept_high, kept_low
+        else:
+            x_high, x_low = gl.convert_layout(state_high, left_x), gl.convert_layout(state_low, left_x)
+            xy_high, xy_low = gl.convert_layout(state_high, left), gl.convert_layout(state_low, left)
         ux_high, ux_low = gl.convert_layout(u_high, left_x), gl.convert_layout(u_low, left_x)
         change = _six(ux_high, ux_low, x_high, x_low, R, R_low, P, P_low, zero_x)
         if READ:
-            xy_high, xy_low = gl.convert_layout(x_high, left), gl.convert_layout(x_low, left)
             out = _six(u_high, u_low, xy_high, xy_low, K, K_low, O, O_low, zero_y)
             change = warpgroup_mma_wait(6, [change])
         else:

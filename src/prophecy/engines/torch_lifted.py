@@ -213,7 +213,7 @@ def forward(
     after = scan(power[:, None, None], added, x)
     before = torch.cat([x.unsqueeze(2), after, torch.zeros_like(x).unsqueeze(2)], dim=2)
     rows = cut.flatten(1, 2)
-    y = rows @ _toeplitz(kernel).flatten(2)
+    y = rows @ toeplitz(kernel).flatten(2)
     y = y + before[:, :, : cut.shape[2]].flatten(1, 2) @ observe.flatten(1, 2).mT
     y = _split(_split(y, -1, (readouts, length)), 1, (series, cut.shape[2])).transpose(3, 4).flatten(2, 3)
     return y[:, :, :time].permute(1, 2, 0, 3).contiguous().permute(2, 0, 1, 3), before
@@ -292,7 +292,7 @@ def _adjoint(
     inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
     q = scan(power.mT[:, None, None], inject.flip(2)).flip(2)
     r = pad(q[:, :, 1:], (0, 0, 0, g.shape[2] - whole))  # samples of an unfilled block add to no state
-    to_u = _split(rows @ _toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
+    to_u = _split(rows @ toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
     return to_u.flatten(2)[..., :time], q
 
 
@@ -319,7 +319,7 @@ def _outputs(y: Tensor, length: int) -> Tensor:
     return cut
 
 
-def _toeplitz(kernel: Tensor) -> Tensor:
+def toeplitz(kernel: Tensor) -> Tensor:
     """Kᵀ for rows of samples: (channels, L, R, L), [c, j, r, i] = kernel[c, r, i - j] for i ≥ j, else 0."""
     length = kernel.shape[-1]
     padded = torch.cat([kernel.new_zeros(*kernel.shape[:-1], length - 1), kernel], dim=-1)
@@ -328,7 +328,7 @@ def _toeplitz(kernel: Tensor) -> Tensor:
 
 
 def _diagonals(table: Tensor) -> Tensor:
-    """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `_toeplitz`."""
+    """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `toeplitz`."""
     length = table.shape[-1]
     wide = pad(table.flip(-1), (0, length)).flatten(-2)[..., :-length]  # row i moves i places to the right
     return _split(wide, -1, (length, 2 * length - 1)).sum(-2)[..., length - 1 :]

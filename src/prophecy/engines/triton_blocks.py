@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from prophecy.engines import _triton_blocks
+from prophecy.engines import _triton_blocks, torch_lifted
 
 LARGEST = 128  # orders beyond it do not fit the registers
 SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (compiled for sm_90: 196 608)
@@ -101,7 +101,7 @@ def forward(
     length, order = kernel.shape[-1], x.shape[-1]
     padded, less = padded_order(order), _less(power, u.dtype)
     matrices = [
-        _square(kernel[:, 0]).mT,
+        torch_lifted.toeplitz(kernel)[:, :, 0],
         _wide(observe[:, 0].mT, padded, -2),
         _wide(reach.mT, padded, -1),
         _wide(less.mT, padded, -1, -2),
@@ -150,7 +150,7 @@ def backward(
     length, order = kernel.shape[-1], power.shape[-1]
     padded, blocks = padded_order(order), time // length
     matrices = [
-        _square(kernel[:, 0]),
+        torch_lifted.toeplitz(kernel)[:, :, 0].mT,
         _wide(observe[:, 0], padded, -1),
         _wide(reach, padded, -2),
         _wide(_less(power, u.dtype), padded, -1, -2),
@@ -254,13 +254,6 @@ def _launch(
         *tensors, *solid, *sizes, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
         STAGES=plan.stages, PRECISION=plan.precision, num_warps=plan.warps,
     )  # fmt: skip
-
-
-def _square(kernel: Tensor) -> Tensor:
-    """K (channels, L, L): [i, j] = kernel[i - j] for i ≥ j, else 0."""
-    length = kernel.shape[-1]
-    padded = torch.cat([kernel.flip(-1), kernel.new_zeros(len(kernel), length - 1)], dim=-1)
-    return padded.unfold(-1, length, 1).flip(-2)
 
 
 def _less(power: Tensor, kind: torch.dtype) -> Tensor:

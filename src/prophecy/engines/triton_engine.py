@@ -53,7 +53,7 @@ PLANS = {
     ("hopper", 16): Plan("hopper", 64, 64, 4, 4),
     ("hopper", 32): Plan("hopper", 64, 64, 4, 4),
     ("hopper", 64): Plan("hopper", 64, 64, 4, 3),
-    ("hopper", 128): Plan("hopper", 64, 64, 4, 4),
+    ("hopper", 128): Plan("hopper", 64, 64, 8, 3),
     ("double", 16): Plan("double", 32, 16, 4, 2),
     ("double", 32): Plan("double", 32, 32, 4, 3),
     ("double", 64): Plan("double", 32, 32, 4, 3),
