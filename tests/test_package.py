@@ -125,7 +125,7 @@ def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
     ]
     assert all(line in (ROOT / "docs/notation.md").read_text() for line in lines)
     engines = sorted((ROOT / "src/prophecy/engines").glob("*.py"))
-    helpers = {"choice", "lifting", "_threads", "_triton_kernels", "_triton_selective", "selective", "torch_scan"}
+    helpers = {"lifting", "_threads", "_triton_selective", "selective", "torch_scan"}
     for path in engines:
         if path.stem not in helpers:
             assert all(line in path.read_text() for line in lines), path.name
