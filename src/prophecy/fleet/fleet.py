@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -284,6 +284,12 @@ class Fleet:
     def __contains__(self, key: object) -> bool:
         streams = self._streams
         return isinstance(key, str) and (key in streams.held.slot_of or streams.store.find(key) is not None)
+
+    @_locked
+    def unknown(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys that have no stream."""
+        absent = {key for key in keys if key not in self._streams.held.slot_of}
+        return absent - self._streams.store.last_rows(absent).keys()
 
     @_locked
     def __iter__(self) -> Iterator[str]:

@@ -221,12 +221,11 @@ class Streams:
         slots of those in memory, -1 for others."""
         which, given = self.held.which(keys), stamps_of(rows)
         known = np.where(which < 0, -1, self.held.slots.stamps[which])
-        absent: dict[str, int] = {}
-        for row in np.flatnonzero(which < 0).tolist():
-            if keys[row] not in absent:
-                last = self.store.last_row(keys[row])
-                absent[keys[row]] = int(given[row]) if last is None else int(stamps_of(last[None])[0])
-            known[row] = absent[keys[row]]
+        absent = np.flatnonzero(which < 0).tolist()
+        lasts = self.store.last_rows({keys[row] for row in absent}) if absent else {}
+        kinds = {key: int(stamps_of(last[None])[0]) for key, last in lasts.items() if last is not None}
+        for row in absent:
+            known[row] = kinds.setdefault(keys[row], int(given[row]))
         wrong = (known >= 0) & (known != given)
         if wrong.any():
             row = int(np.argmax(wrong))
