@@ -214,8 +214,6 @@ class Store:
         return numbers
 
     def find(self, key: str) -> Saved | None:
-        if not check.are_keys([key]):
-            return None
         found = self._db.execute(
             "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?", (key,)
         ).fetchone()
@@ -224,10 +222,10 @@ class Store:
         stream, key, seen, count, last, state = found
         return Saved(stream, key, seen, count, _row(last), state)
 
-    def last_rows(self, keys: Iterable[str]) -> dict[str, NDArray[np.void] | None]:
+    def last_rows(self, keys: Iterable[str]) -> dict[str, bytes | None]:
         """Those of these keys that have a stream, with the newest row in its state; None where it has none."""
         asked = "SELECT key, last FROM streams WHERE key IN (SELECT value FROM json_each(?))"
-        return {key: _row(last) for key, last in self._db.execute(asked, (json.dumps(list(keys)),))}
+        return dict(self._db.execute(asked, (json.dumps(list(keys)),)))
 
     def key_and_seen(self, stream: int) -> tuple[str, int] | None:
         """The key of a stream and the last batch in its state; None for one that was removed."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import ANSWER, Refused, stamps_of
+from prophecy.fleet.answers import ANSWER, ROW, Refused, stamps_of
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import PARTS
@@ -223,7 +223,8 @@ class Streams:
         known = np.where(which < 0, -1, self.held.slots.stamps[which])
         absent = np.flatnonzero(which < 0).tolist()
         lasts = self.store.last_rows({keys[row] for row in absent}) if absent else {}
-        kinds = {key: int(stamps_of(last[None])[0]) for key, last in lasts.items() if last is not None}
+        begun = {key: last for key, last in lasts.items() if last}
+        kinds = dict(zip(begun, stamps_of(np.frombuffer(b"".join(begun.values()), ROW)).tolist(), strict=True))
         for row in absent:
             known[row] = kinds.setdefault(keys[row], int(given[row]))
         wrong = (known >= 0) & (known != given)
