@@ -73,7 +73,7 @@ class Serving:
 
     def stop(self, how: int = signal.SIGTERM) -> int:
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 @contextlib.contextmanager
