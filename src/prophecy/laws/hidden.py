@@ -248,8 +248,11 @@ class Search:
         return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
 
-def searched(visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first, often none.
+def searched(
+    visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0
+) -> tuple[list[Search], bool]:
+    """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
+    may help.
 
     All starts take some steps, the better half goes on with twice as many, and so on. rough: the roughness of samples
     that may be far apart or noisy; noise leaves a misfit of its size.
@@ -270,7 +273,7 @@ def searched(visible: Array, centre: Array, family: Family, settings: Settings, 
             pool = [start for start in pool if start.reached < limit]
         if not pool or pool[0].reached < how.near:
             break
-    return pool
+    return pool, number > 1
 
 
 def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
@@ -323,8 +326,8 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
         for stretch, family in product(early, families):
             if family in hopeless:
                 continue
-            pool = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
-            hopeless |= set() if pool else {family}  # where none came close, more samples do not help
+            pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
+            hopeless |= set() if onward else {family}
             for search in pool:
                 if not _continued(search, visible, how):
                     continue

@@ -61,6 +61,7 @@ class ExactSettings:
     most_steps: float = (
         0.99  #: share of the steps that must be as exact as that; spikes are too fast to integrate blindly
     )
+    around: int = 11  #: steps around one that say how far off it may be
     share: float = 0.03  #: of what steps miss by: errors of integration that do not matter beside it
     negligible: float = 6e-9  #: standard deviations: the accuracy at which chaotic systems are usually integrated
     sure: float = (
