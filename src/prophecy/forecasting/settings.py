@@ -43,29 +43,26 @@ class Settings(LawSettings):
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
     priors: tuple[tuple[str, float], ...] = (
-        ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
-        ("waves", 3.0),  # each paid for itself already
-        ("rare", 10.0),
-        ("line", 0.5),
-        ("readout", 0.5),
-        ("profile", 0.5),
-        ("constant", 0.2),
-        ("approach", 0.2),
-        ("growth", 0.2),
+        ("smoothers", 1.5),
+        ("rare", 5.0),
+        ("line", 0.3),
+        ("readout", 0.3),
+        ("profile", 0.3),
+        ("constant", 0.1),
+        ("sigmoids", 0.1),
+        ("growth", 0.1),
     )
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
-    octave: float = 0.75  #: what the score of one lead says about a lead twice or half as long
+    tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
+    octave: float = 0.65  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
     least_weight: float = 1e-3  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 12.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_count: float = 25.0  #: forecasts that what the candidates expect of their errors is worth
     expected_excess: float = 2.5  #: over the root of the context's length: by how much errors outside of it exceed that
-    tail_least: float = 2.5  #: degrees of freedom of Student's distribution without rolling forecasts
-    tail_most: float = 8.0  #: with many
-    tail_forecasts: float = 8.0  #: independent forecasts that add one degree
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
     dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
     dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
@@ -93,7 +90,7 @@ class Settings(LawSettings):
     # Other candidates of one variable
     autoregression_most: int = 8  #: lags
     waves_most: int = 4  #: sinusoids
-    approach_constants: int = 40  #: time constants tried, from two samples to twice the context
+    sigmoid_ratio: float = 1.3  #: of neighbouring times of sigmoid curves
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
     readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  #: lags in seasons: a day, two, a week, two weeks
