@@ -14,11 +14,12 @@ from prophecy import forecast
 from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import approach, polynomial, waves
+from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
-from prophecy.forecasting.series import LOGARITHMS, RECIPROCALS, VALUES, Candidate, Series
+from prophecy.forecasting.series import LOGARITHMS, VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
+from prophecy.forecasting.sigmoids import fit_sigmoids
 
 R = np.random.default_rng
 
@@ -51,7 +52,7 @@ def test_an_autoregression_returns_to_its_mean_and_its_errors_grow_as_simulated(
     for t in range(1, 4000):
         y[t] = 0.8 * y[t - 1] + noise[t]
     y += 50
-    location, deviation = fit_autoregressions(y, y > 0, (), DEFAULT).predictive(y, y > 0, np.array([4000]), 30)
+    location, deviation = fit_autoregressions(y, y > 0, DEFAULT).predictive(y, y > 0, np.array([4000]), 30)
     assert location[0, -1] == pytest.approx(y[-2048:].mean(), abs=0.5)
     np.testing.assert_allclose(deviation[0] ** 2, np.cumsum(0.64 ** np.arange(30)), rtol=0.1)
 
@@ -70,17 +71,16 @@ def test_noise_alone_has_no_sinusoids():
     assert sum(one is not None for one in found) <= 1
 
 
-@pytest.mark.parametrize(("scale", "curve"), [
-    (VALUES, lambda t: 20 + 60 * np.exp(-t / 25)),
-    (LOGARITHMS, lambda t: 80 * np.exp(-4 * np.exp(-t / 15))),
-    (RECIPROCALS, lambda t: 100 / (1 + 30 * np.exp(-t / 8))),
+@pytest.mark.parametrize("curve", [
+    lambda t: 20 + 60 * np.exp(-t / 25),
+    lambda t: 80 * np.exp(-4 * np.exp(-t / 15)),
+    lambda t: 100 / (1 + 30 * np.exp(-t / 8)),
 ])  # fmt: skip
-def test_what_approaches_a_level_is_foreseen(scale, curve):
+def test_what_approaches_a_level_is_foreseen(curve):
     y = curve(np.arange(90.0))
-    noisy = y + 0.3 * R(3).standard_normal(90)
-    x = scale.of(np.maximum(noisy, 0.1))
-    location, _ = approach(scale, 40)(x[:50], y[:50] > -1, 40).predictive(x, y > -1, np.array([50]), 40)
-    assert np.abs(scale.back(location[0]) - y[50:]).max() < 0.06 * y.max()
+    x = y + 0.3 * R(3).standard_normal(90)
+    location, _ = fit_sigmoids(x, y > -1, DEFAULT).predictive(x, y > -1, np.array([50]), 40)
+    assert np.abs(location[0] - y[50:]).max() < 0.06 * y.max()
 
 
 def test_the_size_of_errors_is_that_of_the_leads_nearby():
@@ -104,9 +104,9 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
         parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, lambda: None, DEFAULT))
     sizes = [part.size[0] for part in parts]
-    normal = stats.norm.logpdf(y[1:], mean, sizes[0]) + ((y[1:] - mean) / sizes[0]) ** 2 / 2
-    log = stats.norm.logpdf(np.log(y[1:]), centre, sizes[1]) + ((np.log(y[1:]) - centre) / sizes[1]) ** 2 / 2
-    difference = np.mean(log - np.log(y[1:])) - np.mean(normal)
+    plain = stats.t.logpdf(y[1:], DEFAULT.tails, mean, sizes[0])
+    log = stats.t.logpdf(np.log(y[1:]), DEFAULT.tails, centre, sizes[1])
+    difference = np.mean(log - np.log(y[1:])) - np.mean(plain)
     assert parts[1].score[0] - parts[0].score[0] == pytest.approx(difference, rel=1e-6)
     assert difference > 0
 
@@ -120,7 +120,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
     for step in (0, 4, rolling.steps - 1):
         logs = []
         for part in parts:
-            total = np.log(DEFAULT.prior(part.candidate.family))
+            total = np.log(DEFAULT.prior(part.candidate))
             for lead in leads:
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
@@ -134,7 +134,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
 def test_what_cannot_be_rolled_is_mixed_by_its_prior():
     one, rolling, parts = rolled(np.arange(9.0) + R(7).standard_normal(9), 3)
     nothing = [replace(part, score=np.full(rolling.steps, np.nan)) for part in parts]
-    priors = np.array([DEFAULT.prior(part.candidate.family) for part in parts])
+    priors = np.array([DEFAULT.prior(part.candidate) for part in parts])
     found = weights(nothing, rolling, rolling.independent(rolling.compared(one.seen)), DEFAULT)
     np.testing.assert_allclose(found, np.repeat((priors / priors.sum())[:, None], rolling.steps, axis=1))
 

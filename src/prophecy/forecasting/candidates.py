@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.profiles import Growth, MeanProfile
 from prophecy.forecasting.rare import RareEvents, is_rare
@@ -23,7 +24,9 @@ Array = NDArray[np.float64]
 
 def candidates(series: Series, settings: Settings) -> Iterator[Candidate]:
     """All that may work for a series of this length and these seasons, of the families that settings allow."""
-    return (candidate for candidate in _all(series, settings) if candidate.family not in settings.without)
+    found = [candidate for candidate in _all(series, settings) if candidate.family not in settings.without]
+    yield from found
+    yield from adjusted(found, series, settings)
 
 
 def _all(series: Series, settings: Settings) -> Iterator[Candidate]:

@@ -48,6 +48,11 @@ class Mixture:
         """What all candidates of all variables together contribute, over all steps."""
         return float(sum(w.mean() for w, part in self._pairs() if part.joint))
 
+    @property
+    def adjusted(self) -> float:
+        """What all candidates with regressors contribute, over all steps."""
+        return float(sum(w.mean() for w, part in self._pairs() if part.candidate.regressors))
+
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
         found = sorted(
@@ -79,6 +84,8 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     """The mixture of these parts; those without weight are not solved again."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
+    if series.known is not None:
+        parts = _with_regressors_or_without(parts, rolling, independent, settings)
     parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
     locations, deviations = np.stack([one[0] for one in made]), [one[1] for one in made]
@@ -98,6 +105,15 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     shape = own / np.maximum(_never_falling(own), _TINY) if series.sign else np.ones(horizon)
     widths = shape * np.array([_never_falling(each * deviation / np.maximum(shape, _TINY)) for each in at])
     return Mixture(series, parts, ahead, path, errors, widths)
+
+
+def _with_regressors_or_without(
+    parts: list[Part], rolling: Rolling, independent: Array, settings: Settings
+) -> list[Part]:
+    """Those that have most of the weight: what does not help is not used at all."""
+    given = np.array([part.candidate.regressors > 0 for part in parts])
+    helps = weights(parts, rolling, independent, settings)[given].sum(axis=0).mean() > 0.5
+    return [part for part, with_it in zip(parts, given, strict=True) if with_it == helps]
 
 
 def _solved_again(

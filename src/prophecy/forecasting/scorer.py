@@ -234,7 +234,7 @@ def bands(steps: int) -> list[tuple[int, int, int]]:
 
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
     """(parts, steps): how much each counts at each lead; columns add up to 1."""
-    prior = np.array([settings.prior(part.candidate.family) for part in parts])
+    prior = np.array([settings.prior(part.candidate) for part in parts])
     around = bands(rolling.steps)
     leads, scores = np.array([lead for lead, *_ in around]), np.zeros((len(parts), len(around)))
     for j, (_, low, high) in enumerate(around):

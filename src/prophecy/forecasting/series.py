@@ -44,12 +44,16 @@ LOGARITHMS = logarithms(1)
 
 @dataclass(frozen=True)
 class Series:
-    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted."""
+    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted.
+
+    known: (time + horizon, regressors), what is known in advance, each less its mean over the past.
+    """
 
     y: Array
     seen: Mask
     seasons: tuple[int, ...]
     horizon: int
+    known: Array | None = None
 
     @property
     def sign(self) -> int:
@@ -80,10 +84,11 @@ class Candidate:
     """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit. What it
     returns is `Fitted` where x is (time,), a `Model` where x is (time, variables).
 
-    family: shares a prior. label: what `explain` calls it.
+    family: shares a prior. label: what `explain` calls it. regressors: how many it has an effect of.
     """
 
     family: str
     label: str
     scale: Scale
     fit: Callable[[Array, Mask, int], Any]
+    regressors: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from prophecy.forecasting.series import Candidate
@@ -120,14 +121,13 @@ class Settings(LawSettings):
 
     # Regressors known in advance
     known_ridges: tuple[float, float] = (1e-6, 100.0)  #: of their mean power: smallest and largest tried
-    known_folds: int = 3  #: stretches rolled over: each costs as many forecasts as there are kinds of differences
-    known_worth: float = 0.99  #: of the error without regressors: less gain than this is luck
+    known_cost: float = 1.0  #: nats of prior that an effect of each costs
 
     own: tuple[Candidate, ...] = ()  #: candidates of the user's
 
-    def prior(self, family: str) -> float:
-        """The weight of a family before anything is known of its errors."""
-        return dict(self.priors).get(family, 1.0)
+    def prior(self, candidate: Candidate) -> float:
+        """The weight of a candidate before anything is known of its errors."""
+        return dict(self.priors).get(candidate.family, 1.0) * math.exp(-self.known_cost * candidate.regressors)
 
 
 DEFAULT = Settings()
