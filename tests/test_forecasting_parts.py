@@ -132,5 +132,5 @@ def test_candidates_know_only_the_past_of_their_origin():
     flat = np.arange(20.0)
     assert MeanProfile(4, 2).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [2, 3, 4, 5, 2]
     assert Growth(4).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [8, 9, 10, 11, 12]
-    rare = RareEvents((0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
+    rare = RareEvents(0.0, (0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
     assert rare.shape == (2, 2)

@@ -75,17 +75,16 @@ def fit_autoregressions(x: Array, seen: Mask, settings: Settings) -> FittedAutor
         left = max(power - float(c @ right[: p + 1]), 1e-13 * power + 1e-300)
         k = p + 2
         merit[p] = n * np.log(left / n) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
-        coefficients[p, :p], intercepts[p] = _stable(c[1:]), c[0]
+        coefficients[p, :p], intercepts[p] = c[1:], c[0]
         variances[p] = left / max(n - k, 1) * (1 + (p + 1) / n)
     weights = np.exp(-(merit - merit.min()) / 2)
     kept = weights > 1e-3 * weights.max()
     weights = weights[kept] / weights[kept].sum()
-    return FittedAutoregressions(centre, coefficients[kept], intercepts[kept], variances[kept], weights)
+    stable = np.array([_stable(each) for each in coefficients[kept]])
+    return FittedAutoregressions(centre, stable, intercepts[kept], variances[kept], weights)
 
 
 def _stable(phi: Array) -> Array:
     """Coefficients with every root inside the unit circle."""
-    if not len(phi):
-        return phi
-    radius = float(np.abs(np.roots(np.concatenate([[1.0], -phi]))).max())
+    radius = float(np.abs(np.roots(np.concatenate([[1.0], -phi]))).max(initial=0.0))
     return phi if radius < _UNIT else phi * (_UNIT / radius) ** np.arange(1, len(phi) + 1)

@@ -11,7 +11,7 @@ from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.profiles import Growth, MeanProfile
-from prophecy.forecasting.rare import RareEvents, is_rare
+from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import seasonal
 from prophecy.forecasting.series import VALUES, Candidate, Fit, Fitted, Scale, Series, logarithms
@@ -39,8 +39,11 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     yield Candidate("constant", "constant", VALUES, seasonal(polynomial(0), series.seasons, settings))
     if series.seasons:
         yield from _profiles(series.seasons, settings)
-    if not series.sign and is_rare(series, settings):
-        yield Candidate("rare", "rate of rare events", VALUES, lambda x, seen, steps: RareEvents(settings.rare_rates))
+    rest = resting(series, settings)
+    if rest is not None:
+        yield Candidate(
+            "rare", "rate of rare events", VALUES, lambda x, seen, steps: RareEvents(rest, settings.rare_rates)
+        )
 
 
 def _on(scale: Scale, series: Series, settings: Settings) -> Iterator[Candidate]:

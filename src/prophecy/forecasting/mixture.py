@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.calibration import standard_quantiles
-from prophecy.forecasting.rare import rare_quantiles
+from prophecy.forecasting.rare import rare_quantiles, resting
 from prophecy.forecasting.scorer import Ahead, Part, Rolling, weights
 from prophecy.forecasting.series import VALUES, Series
 from prophecy.forecasting.settings import Settings
@@ -63,8 +63,9 @@ class Mixture:
     def quantiles(self, settings: Settings) -> Array:
         """(probabilities, horizon). Of values with one sign, steps from the path towards zero are taken in logarithms,
         and away from it as far as candidates of logarithms count."""
-        if self.rare(settings):
-            return rare_quantiles(self.series, self.path, settings)
+        rest = resting(self.series, settings)
+        if rest is not None and self.rare(settings):
+            return rare_quantiles(self.series, rest, self.path, settings)
         sign, away = self.series.sign, self.widths
         if not sign:
             return self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away])

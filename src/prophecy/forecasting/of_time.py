@@ -134,5 +134,6 @@ def _refined(frequencies: Array, t: Array, v: Array, n: int) -> Array:
 def _solved(rows: Array, v: Array) -> tuple[Array, Array]:
     """Fitted values and coefficients of least squares."""
     gram = rows.T @ rows
-    c = np.linalg.lstsq(gram + _RIDGE * np.diag(np.diag(gram)), rows.T @ v, rcond=None)[0]
+    gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
+    c = np.linalg.solve(gram, rows.T @ v)
     return np.asarray(rows @ c), np.asarray(c)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.forecasting.candidates import candidates
-from prophecy.forecasting.rare import is_rare
+from prophecy.forecasting.rare import resting
 from prophecy.forecasting.series import Candidate, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.laws.features import Units
@@ -196,12 +196,15 @@ def scored(
     """A part with its score."""
     compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
-    size = nearby(errors, joint or is_rare(series, settings))
-    usual = np.broadcast_to(size if expected is None else expected, errors.shape)
+    rare = resting(series, settings) is not None
+    size = nearby(errors, joint or rare)
+    # Where many values are the same, no candidate's density has a say: their mean is judged, by squares.
+    usual = np.broadcast_to(size if expected is None or rare else expected, errors.shape)
     there, nu = np.isfinite(errors) & np.isfinite(usual), settings.tails
     unit = np.exp(np.where(there, candidate.scale.log_slope(here), 0.0))
     width = usual / unit + settings.rounding * (float(np.std(series.y)) or 1.0)
-    density = -(nu + 1) / 2 * np.log1p((errors / unit / width) ** 2 / nu) - np.log(width)
+    off = 0.0 if rare else (errors / unit / width) ** 2
+    density = -(nu + 1) / 2 * np.log1p(off / nu) - np.log(width)
     count = there.sum(axis=0)
     score = np.where(count > 0, np.where(there, density, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
     if expected is None:

@@ -45,7 +45,7 @@ class Settings(LawSettings):
     #: Weights of families before anything is known of their errors; 1 where nothing is said
     priors: tuple[tuple[str, float], ...] = (
         ("smoothers", 1.5),
-        ("rare", 5.0),
+        ("rare", 10.0),
         ("line", 0.3),
         ("readout", 0.3),
         ("profile", 0.3),
@@ -80,10 +80,10 @@ class Settings(LawSettings):
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Smoothers: grids of gains, finer where they are small, because errors change faster there
-    level_gains: int = 12  #: from 0 to 1
-    slope_gains: tuple[int, float] = (6, 0.7)  #: how many, and the largest, as a share of the level's
-    slope_dampings: tuple[int, float] = (5, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
-    season_gains: tuple[int, float] = (6, 0.6)  #: how many, and the largest, of what the level leaves
+    level_gains: int = 8  #: from 0 to 1
+    slope_gains: tuple[int, float] = (4, 0.7)  #: how many, and the largest, as a share of the level's
+    slope_dampings: tuple[int, float] = (3, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
+    season_gains: tuple[int, float] = (4, 0.6)  #: how many, and the largest, of what the level leaves
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
@@ -99,8 +99,8 @@ class Settings(LawSettings):
     readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
     profile_cycles: tuple[int, ...] = (1, 4, 14)  #: seasons averaged: last day … last two weeks
-    rare_zeros: float = 0.3  #: share of zeros from which events count as rare
-    rare_rates: tuple[float, ...] = (0.05, 0.2)  #: at which estimates follow; Croston's range
+    rare_ties: float = 0.3  #: share of values that equal the least or the largest, from which others are rare events
+    rare_rates: tuple[float, ...] = (0.0, 0.05, 0.2)  #: at which estimates follow; Croston's range, and not at all
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
 
     # Candidates of all variables together; ridges are shares of the largest singular value, 1e-12 being rounding
