@@ -20,11 +20,12 @@ _BEYOND = 1.5  # times the largest departure: what lies beyond it where quantile
 
 
 def resting(series: Series, settings: Settings) -> float | None:
-    """The least or the largest value where at least the share `rare_ties` of all values equals it; None elsewhere."""
+    """The least or the largest value where at least the share `rare_ties` of all values equals another one there; None
+    elsewhere."""
     y = series.y[series.seen]
     ends = (float(y.min()), float(y.max())) if len(y) else ()
-    shares = [float(np.mean(y == end)) for end in ends]
-    return ends[int(np.argmax(shares))] if shares and max(shares) >= settings.rare_ties else None
+    ties = [int(np.sum(y == end)) - 1 for end in ends]
+    return ends[int(np.argmax(ties))] if ties and max(ties) >= max(settings.rare_ties * len(y), 1) else None
 
 
 @dataclass(frozen=True)
