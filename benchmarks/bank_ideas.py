@@ -1,11 +1,10 @@
 """What each number of the bank does: half and twice of it, on streams of every kind.
 
-`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `streams.Settings` at a time and
-follows the streams below: for each number and each of the two values the mean squared error over that with the usual
-number (geometric mean over streams, and the stream that moves most), how much wider intervals of level 0.9 are
-(median), the share of values outside of them, the share of rows with an alarm of 0.99 and the share of rows of which
-anything at all changed. A number of which nothing changes anything (`--factors 0.01 100` switches most guards off) is
-deleted, with its code.
+`python -m benchmarks.bank_ideas [--only GROUP ...]` replaces one number of `streams.Settings` at a time and follows the
+streams below: for each number and each of the two values the mean squared error over that with the usual number
+(geometric mean over streams, and the stream that moves most), and the share of rows of which anything at all (forecast,
+width, score, alarm) changed. A number of which nothing changes anything (`--factors 0.01 100` switches most guards off)
+is deleted, with its code.
 """
 
 from __future__ import annotations
@@ -113,9 +112,8 @@ def followed(job: tuple[str, Settings]) -> Array:
     of its values 12 ahead, for `ahead`."""
     name, settings = job
     warnings.simplefilter("ignore")  # rows that come late say so
-    ahead = name.removeprefix("12 ahead, ")
-    u, times = STREAMS[ahead]
-    if ahead != name:
+    u, times = STREAMS[name.removeprefix(TWELVE)]
+    if name.startswith(TWELVE):
         mean, half, score = Ahead(12, 0.9, settings).advance(u)
         return np.stack([mean, half, score, np.zeros(len(u)), np.zeros(len(u))])
     model, rows = Prophecy(settings=settings), np.zeros((5, len(u)))
@@ -128,7 +126,8 @@ def followed(job: tuple[str, Settings]) -> Array:
 
 
 STREAMS = streams()
-AHEAD = [f"12 ahead, {name}" for name in ("day and week", "random walk", "tones in noise", "a third missing")]
+TWELVE = "12 ahead, "
+AHEAD = [f"{TWELVE}{name}" for name in ("day and week", "random walk", "tones in noise", "a third missing")]
 
 
 def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
@@ -153,40 +152,17 @@ def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group,
 
 
 def compared(name: str, usual: Array, other: Array) -> dict[str, float]:
-    u = STREAMS[name.removeprefix("12 ahead, ")][0]
-    inside = np.arange(len(u)) >= AFTER
-    both = inside & np.isfinite(u) & np.isfinite(usual[0]) & np.isfinite(other[0])
+    """The ratio of mean squared errors, and the shares of rows and of slopes that changed."""
+    u = STREAMS[name.removeprefix(TWELVE)][0]
+    both = (np.arange(len(u)) >= AFTER) & np.isfinite(u) & np.isfinite(usual[0]) & np.isfinite(other[0])
     ratio = 1.0
     if both.any():
         floor = 1e-20 * float(np.mean(u[both] ** 2)) + 1e-300  # below are digits of rounding
         squared = [float(np.mean((one[0] - u)[both] ** 2)) for one in (other, usual)]
         ratio = (squared[0] + floor) / (squared[1] + floor)
     same = (usual == other) | (np.isnan(usual) & np.isnan(other))
-    wide = both & (usual[1] > 0)
-    return {
-        "error": ratio,
-        "width": float(np.median(other[1][wide] / usual[1][wide])) if wide.any() else 1.0,
-        "outside": float(np.mean(np.abs(other[0] - u)[both] > other[1][both])) if both.any() else 0.0,
-        "alarms": float(np.nanmean(other[3] >= 0.99)),
-        "changed": float(np.mean(~same[:4].all(axis=0))),
-        "slopes": float(np.mean(~same[4, ::SLOPES])),
-    }
-
-
-def summary(rows: dict[str, dict[str, float]]) -> dict[str, Any]:
-    logs = {name: np.log(row["error"]) for name, row in rows.items()}
-    worst = max(logs, key=lambda name: abs(logs[name]))
-    return {
-        "error": float(np.exp(np.mean(list(logs.values())))),
-        "most": worst,
-        "most_error": rows[worst]["error"],
-        "width": float(np.median([row["width"] for row in rows.values()])),
-        "outside": float(np.mean([row["outside"] for row in rows.values()])),
-        "alarms": float(np.mean([row["alarms"] for row in rows.values()])),
-        "changed": float(np.mean([row["changed"] for row in rows.values()])),
-        "slopes": float(np.mean([row["slopes"] for row in rows.values()])),
-        "streams_changed": int(sum(row["changed"] > 0 for row in rows.values())),
-    }
+    changed = {"changed": float(np.mean(~same[:4].all(axis=0))), "slopes": float(np.mean(~same[4, ::SLOPES]))}
+    return {"error": ratio, **changed}
 
 
 @cache
@@ -204,7 +180,7 @@ def cases(options: Options) -> list[Case]:
         (path, factor, name)
         for path in chosen
         for factor in options.factors
-        for name in (AHEAD if path[0] == "ahead" else list(STREAMS)[:: options.every])
+        for name in (AHEAD if path[0] == "ahead" else STREAMS)
     ]
 
 
@@ -220,23 +196,26 @@ def one(case: Case) -> dict[str, Any] | None:
 
 
 def result(rows: list[dict[str, Any] | None], options: Options) -> dict[str, Any]:
-    ideas: dict[str, dict[str, Any]] = {}
+    """By number and factor: the geometric mean of the errors, the stream that moves most, what changed on the mean."""
+    several: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in filter(None, rows):
-        cell = ideas.setdefault(row["number"], {}).setdefault(row["factor"], {"value": row["value"], "rows": {}})
-        cell["rows"][row["stream"]] = row
-    for both in ideas.values():
-        for cell in both.values():
-            cell |= summary(cell.pop("rows"))
-    names = list(STREAMS)[:: options.every]
-    same = {name: compared(name, usual(name), usual(name)) for name in names}
-    about = {"version": __version__, "streams": [*names, *AHEAD], "values": LENGTH}
-    return {**about, "usual": summary(same), "ideas": ideas}
+        several.setdefault((row["number"], row["factor"]), []).append(row)
+    ideas: dict[str, dict[str, Any]] = {}
+    for (number, factor), some in several.items():
+        worst = max(some, key=lambda row: abs(np.log(row["error"])))
+        ideas.setdefault(number, {})[factor] = {
+            "value": some[0]["value"],
+            "error": float(np.exp(np.mean(np.log([row["error"] for row in some])))),
+            "most": worst["stream"],
+            "most_error": worst["error"],
+            **{key: float(np.mean([row[key] for row in some])) for key in ("changed", "slopes")},
+        }
+    return {"version": __version__, "streams": [*STREAMS, *AHEAD], "values": LENGTH, "ideas": ideas}
 
 
 BENCHMARK = Benchmark(
     __doc__, cases, one, result, lambda row: f"{row['number']} {row['factor']} {row['stream']}" if row else "too large",
     (
-        option("--every", type=int, default=1, help="take every so manieth stream"),
         option("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.window"),
         option("--factors", type=float, nargs="+", default=(0.5, 2.0)),
     ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-GPU, STATSFORECAST, EARLIER = "a GPU", "an environment with statsforecast", "a checkout of an earlier commit"
+GPU = "a GPU"
 CHAOS, ORDINARY, NAB, FLOWS = "chaos_dev.npz", "ordinary_dev.npz", "nab_dev.npz", "flows.npz"
 MADE_BY = {
     CHAOS: "python -m benchmarks.chaos_data FILE",
     ORDINARY: "python -m benchmarks.ordinary_data FILE …",
     NAB: "python -m benchmarks.nab_data NAB FOLDER",
-    FLOWS: "python -m benchmarks.other_systems --make FILE",
+    FLOWS: "python -m benchmarks.chaos_data FILE --others",
 }
 """How the files of series are made; docs/benchmarks.md says from what."""
 
@@ -38,9 +38,7 @@ def _forecast(options: str, minutes: float) -> Benchmark:
 
 BENCHMARKS: dict[str, Benchmark] = {
     "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
-    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "--out {out}", 2, (STATSFORECAST,)),
     "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
-    "bank_speed": Benchmark("benchmarks.bank_speed", "--earlier {data}/earlier/src --out {out}", 10, (EARLIER,)),
     "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
     "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
     "climate": _chaos("climate", "--jobs {jobs}", 3),
@@ -51,7 +49,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "faults": Benchmark("benchmarks.faults", "--out {out}", 1),
     "first_answer": Benchmark("benchmarks.first_answer", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
-    "forecast_cost": _chaos("forecast_dev", "--cost", 2),
     "forecast_dev": _forecast("--trajectories 0 2 4", 3),
     "forecast_dev_gaps": _forecast("--noise 0.01 --missing 0.3", 1),
     "forecast_dev_little": _forecast("--noise 0.0001", 1),
@@ -60,7 +57,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "forecast_dev_pairs": _forecast("--pairs", 2),
     "forecast_dev_single": _forecast("--single", 3),
     "forecast_dev_single_noise1": _forecast("--single --noise 0.01", 3),
-    "forecast_dev_unseen": _forecast("--single --trajectories 4", 3),
     "forecast_oracle": _chaos("forecast_oracle", "--jobs {jobs}", 2),
     "forecast_other": Benchmark(
         "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from benchmarks import stamps
-from benchmarks.catalogue import BENCHMARKS, GPU, MADE_BY, STATSFORECAST
+from benchmarks.catalogue import BENCHMARKS, GPU, MADE_BY
 from benchmarks.harness import UNFINISHED
 from prophecy import _interrupts, _machine
 
@@ -73,11 +73,8 @@ def lacking(name: str, folder: Path) -> list[str]:
 
 def _here(need: str, folder: Path) -> bool:
     if need == GPU:
-        torch = importlib.util.find_spec("torch")
-        return torch is not None and shutil.which("nvidia-smi") is not None
-    if need == STATSFORECAST:
-        return importlib.util.find_spec("statsforecast") is not None
-    return (folder / need).exists() if need in MADE_BY else (folder / "earlier").exists()
+        return importlib.util.find_spec("torch") is not None and shutil.which("nvidia-smi") is not None
+    return (folder / need).exists()
 
 
 def _wanted(need: str, folder: Path) -> str:

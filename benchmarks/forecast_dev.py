@@ -6,22 +6,21 @@ The file holds one array (trajectories, 812, variables) per system: 512 samples 
 per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the
 clean future is the truth. Intervals are for values as they are measured: `coverage` counts the clean future in them,
 `coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own, `--pairs`
-every two of them, `--missing` leaves out a share of the values of the context. `--cost` measures CPU seconds instead,
-in one process, at three noise levels. A third of the systems, drawn by a seeded generator, is reported apart as
-"held-out"; docs/forecasting.md says how far it was used.
+every two of them, `--missing` leaves out a share of the values of the context. A third of the systems, drawn by a
+seeded generator, is reported apart as "held-out"; docs/forecasting.md says how far it was used.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import DATA, Benchmark, Options, load, option
+from benchmarks.harness import DATA, Benchmark, Options, option
 from prophecy import chaos
 from prophecy.evaluation import smape, valid_prediction_time
 from prophecy.forecasting import forecast
@@ -31,7 +30,7 @@ from prophecy.laws.context import Rows
 
 Array = NDArray[np.float64]
 CONTEXT, PER_LYAPUNOV = 512, 30
-COST_NOISES = (0.0, 0.01, 0.05)  # standard deviations
+SIMPLE = ("copy", "repetition", "linear")
 
 
 def scores(predicted: Array, truth: Array, per_lyapunov: int = PER_LYAPUNOV) -> dict[str, float]:
@@ -62,9 +61,9 @@ def warm() -> None:
     """Compile or load everything once, so that no forecast's seconds have it in them."""
     series = chaos.lorenz.sample(CONTEXT)
     for noise in (0.0, 0.02):
-        forecast(series + noise * np.random.default_rng(0).standard_normal(series.shape), 10)
-    for noise in (0.0, 0.02):
-        forecast(series[:, 0] + noise * np.random.default_rng(0).standard_normal(len(series)), 10)
+        seen = series + noise * np.random.default_rng(0).standard_normal(series.shape)
+        forecast(seen, 10)
+        forecast(seen[:, 0], 10)
 
 
 def judged(
@@ -106,57 +105,38 @@ def seed(trajectory: int, name: str) -> np.random.Generator:
 
 
 def one(job: dict[str, Any]) -> dict[str, Any]:
-    """A row of one case; what took more than a second is done again for `--cost`, and the least counts."""
     name, trajectory, series = job["system"], job["trajectory"], job["series"]
-    found = []
-    while not found or (job["cost"] and len(found) < 2 and found[0]["seconds"] > 1):
-        context, truth = series[:CONTEXT], series[CONTEXT:]
-        found.append(judged(context, truth, job["noise"], seed(trajectory, name), missing=job["missing"]))
-    row = min(found, key=lambda each: float(each["seconds"]))
-    return {"system": name, "trajectory": trajectory, **({"noise": job["noise"]} if job["cost"] else {}), **row}
-
-
-def costs(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """CPU seconds of a forecast of each system's first trajectory, one after the other in one process."""
-    found: dict[str, Any] = {"systems": "all of the file", "settings": {}}
-    for noise in COST_NOISES:
-        mine = [{name: row[name] for name in ("system", "seconds", "method")} for row in rows if row["noise"] == noise]
-        seconds = [row["seconds"] for row in mine]
-        about = {"median": np.median(seconds), "p90": np.quantile(seconds, 0.9), "max": max(seconds)}
-        found["settings"][f"{noise:g}"] = {"seconds": {name: float(each) for name, each in about.items()}, "rows": mine}
-    return {**found, "load": load()}
+    draws = seed(trajectory, name)
+    row = judged(series[:CONTEXT], series[CONTEXT:], job["noise"], draws, missing=job["missing"])
+    return {"system": name, "trajectory": trajectory, **row}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    out: dict[str, Any] = {"forecasts": len(rows)}
+    """Medians and means over systems, and systems where a simple rule is better by a tenth."""
     systems = sorted({row["system"] for row in rows})
-    for kind in ("ours", "copy", "mean", "repetition", "linear"):
-        vpt, smape = (
-            np.array([np.mean([r[kind][metric] for r in rows if r["system"] == name]) for name in systems])
-            for metric in ("vpt", "smape")
-        )
-        out[kind] = {
-            "vpt_median": float(np.median(vpt)),
-            "vpt_mean": float(vpt.mean()),
-            "smape_median": float(np.median(smape)),
-            "smape_mean": float(smape.mean()),
-        }
+
+    def means(kind: str, metric: str) -> Array:
+        return np.array([np.mean([r[kind][metric] for r in rows if r["system"] == name]) for name in systems])
+
+    out: dict[str, Any] = {"forecasts": len(rows)}
+    for kind in ("ours", "mean", *SIMPLE):
+        out[kind] = {}
+        for metric in ("vpt", "smape"):
+            each = means(kind, metric)
+            out[kind] |= {f"{metric}_median": float(np.median(each)), f"{metric}_mean": float(each.mean())}
     seconds = np.array([row["seconds"] for row in rows])
-    out["seconds"] = {"median": float(np.median(seconds)), "p90": float(np.quantile(seconds, 0.9))}
-    out["seconds"]["max"] = float(seconds.max())
-    out["coverage"] = float(np.mean([row["coverage"] for row in rows]))
-    out["coverage_measured"] = float(np.mean([row["coverage_measured"] for row in rows]))
-    for kind in ("coverage_tenths", "coverage_measured_tenths"):
-        out[kind] = np.mean([row[kind] for row in rows], axis=0).round(3).tolist()
-    worse = {}
-    for system in sorted({row["system"] for row in rows}):
-        mine = [row for row in rows if row["system"] == system]
-        ours = np.mean([row["ours"]["smape"] for row in mine])
-        best = {k: float(np.mean([row[k]["smape"] for row in mine])) for k in ("copy", "repetition", "linear")}
-        least = min(best, key=lambda k: best[k])
-        if ours > 1.1 * best[least]:
-            worse[system] = f"{ours:.1f} against {best[least]:.1f} ({least})"
-    out["worse_than_a_baseline"] = worse
+    about = {"median": np.median(seconds), "p90": np.quantile(seconds, 0.9), "max": seconds.max()}
+    out["seconds"] = {name: float(each) for name, each in about.items()}
+    for kind in ("coverage", "coverage_measured"):
+        out[kind] = float(np.mean([row[kind] for row in rows]))
+        out[f"{kind}_tenths"] = np.mean([row[f"{kind}_tenths"] for row in rows], axis=0).round(3).tolist()
+    rivals = {kind: means(kind, "smape") for kind in SIMPLE}
+    out["worse_than_a_baseline"] = {
+        name: f"{ours:.1f} against {best:.1f} ({kind})"
+        for i, (name, ours) in enumerate(zip(systems, means("ours", "smape"), strict=True))
+        for best, kind in [min((rivals[kind][i], kind) for kind in SIMPLE)]
+        if ours > 1.1 * best
+    }
     return out
 
 
@@ -165,28 +145,24 @@ def cases(options: Options) -> list[dict[str, Any]]:
         data = {name: file[name] for name in file.files}
     held = set_apart(list(data))
     names = options.systems or [
-        name for name in data if options.part == "all" or options.cost or (name in held) == (options.part == "held-out")
+        name for name in data if options.part == "all" or (name in held) == (options.part == "held-out")
     ]
-    noises = COST_NOISES if options.cost else (options.noise,)
-    given = {"missing": options.missing, "cost": options.cost}
-    jobs = [
-        {"system": name, "trajectory": t, "series": data[name][t], "noise": noise, **given}
-        for noise in noises
+    given = {"noise": options.noise, "missing": options.missing}
+    return [
+        {"system": name, "trajectory": t, "series": data[name][t][:, list(columns)], **given}
         for name in names
         for t in options.trajectories
+        for columns in _chosen(range(data[name].shape[2]), options)
     ]
-    if not (options.single or options.pairs):
-        return jobs
-    seen = 2 if options.pairs else 1
-    return [
-        job | {"series": job["series"][:, list(columns)]}
-        for job in jobs
-        for columns in combinations(range(job["series"].shape[1]), seen)
-    ]
+
+
+def _chosen(variables: range, options: Options) -> Iterable[Sequence[int]]:
+    """The variables that are seen together."""
+    return combinations(variables, 2 if options.pairs else 1) if options.pairs or options.single else [variables]
 
 
 def line(row: dict[str, Any]) -> str:
-    ours, least = row["ours"], min(row[k]["smape"] for k in ("copy", "repetition", "linear"))
+    ours, least = row["ours"], min(row[kind]["smape"] for kind in SIMPLE)
     return (
         f"{row['system']:22} {row['trajectory']} vpt {ours['vpt']:5.1f} smape {ours['smape']:6.1f} (baseline "
         f"{least:5.1f}) cover {row['coverage']:.2f} {row['seconds']:.2f} s  {row['method']}"
@@ -194,8 +170,6 @@ def line(row: dict[str, Any]) -> str:
 
 
 def result(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
-    if options.cost:
-        return costs(rows)
     with np.load(options.data) as data:
         held = set_apart(data.files)
     parts = {"all": rows, "development": [r for r in rows if r["system"] not in held]}
@@ -215,7 +189,6 @@ BENCHMARK = Benchmark(
         option("--missing", type=float, default=0.0, help="share of the values that are left out"),
         option("--single", action="store_true", help="every variable on its own"),
         option("--pairs", action="store_true", help="every two variables, without the others"),
-        option("--cost", action="store_true", help="CPU seconds alone, at three noise levels"),
     ),
     warm,
 )  # fmt: skip

@@ -1,11 +1,15 @@
 """Load test of `prophecy serve` on loopback: values a second, latency, memory, slow readers, broken input, the page.
 
     python -m benchmarks.service [PART …] [--seconds 8] [--out benchmarks/results/service.json]
+    python -m benchmarks.service load "load, hostile client" --load-seconds 60 --old OLD/bin/python --out …
 
 Client and server share the machine. Each rate stands beside the ceiling measured in the same run: the same batches
 handed to a `Fleet` in a process, without HTTP. Latencies are from sending a request to having its whole answer. "db"
 waits for the disk (SQLite, synchronous=FULL) before it answers. The page is opened in the system's Chromium where there
-is one. Needs the extra `service`.
+is one. Load: four clients send batches of 1 250 values, 5 000 series in all, to the file; --old names the interpreter
+of an environment with an earlier version, which gets the same in turns of a quarter of the time. A hostile client sends
+by turns the costliest legal batches, broken ones, large ones, forecasts, and sockets that say nothing; only the four
+are timed. Needs the extra `service`.
 """
 
 from __future__ import annotations
@@ -36,14 +40,14 @@ from benchmarks.speed import measure
 from prophecy import __version__
 from prophecy.fleet import Fleet
 
-KEYS, BATCH, SETTLE = 1_000, 1_000, 30
+KEYS, BATCH, SETTLE, LOAD = 1_000, 1_000, 30, 1_250
 
 
 class Service:
     """A running `prophecy serve`, its memory, and one connection to it."""
 
-    def __init__(self, *arguments: object) -> None:
-        command = [sys.executable, "-m", "prophecy.cli", "serve", "--port", "0", "--max-per-second", "1e9"]
+    def __init__(self, *arguments: object, python: str = sys.executable) -> None:
+        command = [python, "-m", "prophecy.cli", "serve", "--port", "0", "--max-per-second", "1e9"]
         self.process = subprocess.Popen([*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -70,8 +74,8 @@ class Service:
 
 
 @contextlib.contextmanager
-def service(*arguments: object) -> Iterator[Service]:
-    found = Service(*arguments)
+def service(*arguments: object, python: str = sys.executable) -> Iterator[Service]:
+    found = Service(*arguments, python=python)
     try:
         yield found
     finally:
@@ -185,6 +189,83 @@ def together(works: list[Callable[[], None]]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+class Client:
+    """One of four that send a value of each of their 1 250 series at a time."""
+
+    def __init__(self, running: Service, number: int) -> None:
+        self._link, self._rng, self.times = running.connect(), np.random.default_rng(number), list[float]()
+        self._keys, self._sent = [f"client {number}, sensor {k:04d}" for k in range(LOAD)], 0
+
+    def send(self, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            values = np.sin(0.1 * self._sent) + 0.1 * self._rng.standard_normal(LOAD)
+            rows = {"key": self._keys, "time": 60.0 * self._sent, "value": values.round(4).tolist()}
+            body, start = json.dumps(rows).encode(), time.perf_counter()
+            assert post(self._link, body) == 200
+            self.times.append(time.perf_counter() - start)
+            self._sent += 1
+
+
+def hostile(running: Service, over: threading.Event, codes: dict[str, int]) -> None:
+    """Everything a client may send that costs much or is wrong, one after another, on series of its own."""
+    rng, n = np.random.default_rng(1), 0
+    bare: list[socket.socket] = []
+    while not over.is_set():
+        n += 1
+        with contextlib.closing(running.connect()) as link:
+            wild, size = np.cumsum(rng.choice([59.3, 60.0, 0.001], 700)), 10.0 ** rng.uniform(-300, 75, 700)
+            holes, ticks = [f"hole {k}" for k in range(700)], n * 1e6 + np.arange(40_000.0)
+            sent: dict[str, dict[str, Any]] = {
+                "700 rows of wild times": {"key": f"wild {n % 50}", "time": wild.tolist(), "value": size.tolist()},
+                "700 series, months apart": {"key": holes, "time": n + 1e7 * (n % 7), "value": size.tolist()},
+                "40 000 rows": {"key": "large", "time": ticks.tolist(), "value": [1.0] * 40_000},
+            }
+            for name, rows in sent.items():
+                code = post(link, json.dumps(rows).encode())
+                codes[f"{name}: {code}"] = codes.get(f"{name}: {code}", 0) + 1
+            for body in (b"[" * 100_000, b'{"key": "a", "value": 1e999}', b"\xff" * 10_000):
+                code = post(link, body)
+                codes[f"broken: {code}"] = codes.get(f"broken: {code}", 0) + 1
+            link.request("GET", "/v1/forecast?key=large&horizon=2000")
+            codes["forecasts"] = codes.get("forecasts", 0) + (link.getresponse().read() is not None)
+        for _ in range(20):
+            bare.append(socket.create_connection((running.host, running.port)))
+            bare[-1].sendall(b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        for one in bare[:-300]:
+            one.close()
+        del bare[:-300]
+
+
+def loaded(seconds: float, folder: Path, old: str | None, with_hostile: bool) -> dict[str, Any]:
+    """Values a second and latencies of the four, of this version and the old one by turns."""
+    pythons = {"now": sys.executable} | ({} if old is None else {"before": old})
+    with contextlib.ExitStack() as stack:
+        services = {
+            name: stack.enter_context(service("--db", folder / f"{name}.db", python=python))
+            for name, python in pythons.items()
+        }
+        clients = {name: [Client(running, n) for n in range(4)] for name, running in services.items()}
+        codes: dict[str, int] = {}
+        for name in [*pythons] * 4:
+            over = threading.Event()
+            enemy = threading.Thread(target=hostile, args=(services[name], over, codes))
+            if with_hostile and name == "now":
+                enemy.start()
+            together([lambda one=one: one.send(seconds / 4) for one in clients[name]])
+            over.set()
+            if enemy.ident is not None:
+                enemy.join()
+        found: dict[str, Any] = {}
+        for name, running in services.items():
+            times = [one for client in clients[name] for one in client.times]
+            rate = len(times) * LOAD / seconds
+            found[name] = {"values_a_second": rate, "milliseconds": quantiles(times), "memory_mb": running.memory()}
+            with contextlib.closing(running.connect()) as link:
+                found[name]["version"] = get(link, "/v1/health")["version"]
+    return found | ({"hostile_client": codes} if with_hostile else {})
 
 
 def slow_readers(seconds: float, readers: int) -> dict[str, Any]:
@@ -311,6 +392,8 @@ def parts(asked: Options) -> dict[str, Callable[[], Any]]:
         "sustained, db": in_folder(lambda path: sustained(s, path)),
         "single values, db, 1 client": in_folder(lambda path: single(s, path, 1)),
         "single values, db, 8 clients": in_folder(lambda path: single(s, path, 8)),
+        "load": in_folder(lambda path: loaded(asked.load_seconds, path.parent, asked.old, False)),
+        "load, hostile client": in_folder(lambda path: loaded(asked.load_seconds, path.parent, asked.old, True)),
         "to a live reader": lambda: live_latency(s / 2),
         "slow readers": lambda: slow_readers(s / 2, 20),
         "malformed": lambda: malformed(5_000),
@@ -322,7 +405,15 @@ def facts(asked: Options) -> dict[str, Any]:
     return {"version": __version__, "machine": measure.machine(), "load": load(), "seconds": asked.seconds}
 
 
-BENCHMARK = Parts(__doc__, parts, (option("--seconds", type=float, default=8.0, help="of each part"),), facts)
+BENCHMARK = Parts(
+    __doc__, parts,
+    (
+        option("--seconds", type=float, default=8.0, help="of each part but load"),
+        option("--load-seconds", type=float, default=60.0, help="of each version under load"),
+        option("--old", help="interpreter of an environment that has an earlier version"),
+    ),
+    facts,
+)  # fmt: skip
 
 if __name__ == "__main__":
     BENCHMARK.run()

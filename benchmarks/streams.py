@@ -2,13 +2,11 @@
 
 Each part replaces its own entry in the result file. `etth1` and `jitter` need `--data ORDINARY.npz`, made by
 benchmarks.ordinary_data from the public ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on.
-`measured` and `skaters` need the packages the series ship in, or a file of them (`--series`); `--label before` stores
-errors under another name, for comparisons between versions.
+`skaters` needs that package and those the measured series ship in.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -21,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
+from benchmarks.beside_skaters import skaters
 from benchmarks.harness import Options, Parts, option
-from benchmarks.streams_measured import measured, measured_series, ours_beside_skaters, skaters
-from reproduction.measured import generated
 
 Array = NDArray[np.float64]
 AFTER = 1500
@@ -72,20 +69,6 @@ def etth1(data: Path, held_out: bool) -> dict[str, Any]:
     }
     rows = {name: [relative(method(u), u) for u in columns] for name, method in rivals.items()}
     return {name: {"columns": row, "mean": float(np.mean(row)), "worst": max(row)} for name, row in rows.items()}
-
-
-def made() -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name, (u, periods) in generated(11, 10_080).items():
-        model = prophecy.Prophecy()
-        mean = model.follow(u).mean
-        ours = np.append(mean[1:], np.nan)
-        rows = {"prophecy": relative(ours, u, 3000)}
-        for label, lags in (("around one", around(4, periods, 1)), ("around one and two", around(6, periods, 2))):
-            rows[f"least squares, {label}"] = relative(least_squares(u, lags), u, 3000)
-        rows["seasons"] = [float(p) for p in model.seasons()]
-        out[name] = rows
-    return out
 
 
 def jitter(data: Path) -> dict[str, Any]:
@@ -315,8 +298,7 @@ ON_ETTH1 = ("etth1", "jitter")
 
 def parts(options: Options) -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {
-        "made": made, "irregular": irregular, "seasons": seasons, "alarms": alarms, "levels": levels,
-        "skaters": lambda: _skaters(options), "measured": lambda: measured(measured_series(options.series)),
+        "irregular": irregular, "seasons": seasons, "alarms": alarms, "levels": levels, "skaters": skaters,
         "etth1": partial(etth1, options.data, options.held_out), "jitter": partial(jitter, options.data),
     }  # fmt: skip
     if {*ON_ETTH1} & {*(options.parts or found)} and not (options.data and options.data.is_file()):
@@ -325,25 +307,15 @@ def parts(options: Options) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def _skaters(options: Options) -> dict[str, Any]:
-    series = measured_series(options.series)
-    if not options.ours:
-        return skaters(series)
-    return ours_beside_skaters(series, json.loads(options.out.read_text())["skaters"])
-
-
 def label(part: str, options: Options) -> str:
-    return options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)
+    return f"{part}, held out" if part == "etth1" and options.held_out else part
 
 
 BENCHMARK = Parts(
     __doc__, parts,
     (
-        option("--series", type=Path, help="keep the measured series in this file, or read them"),
         option("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made"),
-        option("--ours", action="store_true", help="skaters: keep the rival's numbers and all times"),
         option("--held-out", action="store_true"),
-        option("--label"),
     ),
     label=label,
 )  # fmt: skip

@@ -6,12 +6,11 @@ C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predict
 first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
 As lines, untrained: the straight line through the last two values, and `Prophecy`.
 
-    python -m benchmarks.training --out benchmarks/results/training.json --plot training.png
+    python -m benchmarks.training --out benchmarks/results/training.json
 """
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -134,8 +133,6 @@ def unit(job: tuple[int, Task, str, str, int]) -> dict[str, Any]:
 
 
 def cases(options: Options) -> list[tuple[int, Task, str, str, int]]:
-    if options.made:
-        return []
     record = np.load(options.co2) if options.co2 else mauna_loa()
     return units([tasks(seed, record) for seed in range(SEEDS)])
 
@@ -161,47 +158,10 @@ def result(rows: list[dict[str, Any]], steps: int = STEPS) -> dict[str, Any]:
     return {"experiment": "training", "settings": settings, "untrained": lines, "scores": scores}
 
 
-def draw(result: dict[str, Any], path: Path) -> None:
-    from matplotlib import pyplot
-
-    from reproduction import style
-
-    colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
-    with style.use():
-        names, kinds = list(result["scores"]), list(MODELS)
-        figure, axes = pyplot.subplots(len(kinds), len(names), figsize=(12, 6.4), sharex=True, squeeze=False)
-        for column, task in enumerate(names):
-            for row, kind in enumerate(kinds):
-                axis = axes[row][column]
-                for start, made in result["scores"][task][kind].items():
-                    table = np.maximum(np.array(made), 1e-6)
-                    axis.plot([0, 1], table.T, color=colours[start], alpha=0.35, linewidth=1.0)
-                    axis.plot([0, 1], np.median(table, 0), "o-", color=colours[start], label=start)
-                for (name, values), dash in zip(result["untrained"][task].items(), ("--", ":"), strict=True):
-                    axis.axhline(np.median(values), color=style.INK, linestyle=dash, linewidth=1.2, label=name)
-                axis.set(yscale="log", title=f"{task}, {kind}")
-                axis.set_xticks([0, 1], ["untrained", f"{result['settings']['steps']} steps"])
-            axes[0][0].set_ylabel("error, copying = 1")
-        axes[0][0].legend(fontsize=8)
-        figure.tight_layout()
-        figure.savefig(path, dpi=110)
-
-
-def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
-    found = json.loads(options.made.read_text()) if options.made else result(rows)
-    if options.plot:
-        draw(found, options.plot)
-    return found
-
-
 BENCHMARK = Benchmark(
-    __doc__, cases, unit, summary,
+    __doc__, cases, unit, lambda rows, _: result(rows),
     lambda row: f"seed {row['seed']}, {row['task']}, {row['model']}, {row['start']}: {row['scores']}",
-    (
-        option("--plot", type=Path, help="where the picture goes"),
-        option("--from", dest="made", type=Path, help="draw these numbers instead of training"),
-        option("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed"),
-    ),
+    (option("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed"),),
     spawn=True,
 )  # fmt: skip
 

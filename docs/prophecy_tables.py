@@ -1,7 +1,6 @@
 """Put the measured tables of docs/record.md together: python docs/prophecy_tables.py [--check].
 
-Reads, in benchmarks/results: bank_ideas.json (benchmarks/bank_ideas.py), bank_speed.json and bank_file.json
-(benchmarks/bank_speed.py).
+Reads benchmarks/results/bank_ideas.json (benchmarks/bank_ideas.py), and the size of the record.
 """
 
 from __future__ import annotations
@@ -81,36 +80,16 @@ def quiet(result: dict[str, Any]) -> str:
     return f"Of {len(result['ideas'])} numbers, half and twice change nothing of these streams for {count}."
 
 
-def cost() -> str:
-    """Microseconds a value beside earlier versions, a long file, bytes of a state."""
-    result = results("bank_speed.json")
-    names = {"earlier": "the C step of 0.1.0", "alone": "the bank alone", "now": "with seasons, alarms, ticks"}
-    measured = result["microseconds_a_value"]
-    found = {heading: measured[name] for name, heading in names.items() if name in measured}
-    lines = [f"| microseconds a value, one core | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
-    for case in result["microseconds_a_value"]["now"]:
-        lines.append(f"| {case} | {' | '.join(f'{times[case]:.2f}' for times in found.values())} |")
-    file, size = results("bank_file.json")["file"], RECORD.itemsize
-    whole, quick = file["now"], file["earlier"]
-    lines += [
-        "",
-        f"Processor time in one run (rounds: {result['rounds']}, best of five in each) on one core of a machine shared "
-        f"with other work (load {result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in "
-        "threads without the GIL.",
-        "",
-        f"A file of {file['rows']:,} rows through `prophecy predict --out`, the bank alone, on one core of that busy "
-        f"machine (benchmarks/results/bank_file.json): {whole['seconds']:.0f} s and "
-        f"{whole['peak_megabytes']:.0f} MB with the whole bank, whose error is {whole['relative_error']:.3f} of the "
-        f"better of copy and straight line; the small bank that 0.1.0 had for long files took {quick['seconds']:.0f} s "
-        f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
-        "",
+def state() -> str:
+    """Bytes of a stream."""
+    size = RECORD.itemsize
+    return (
         f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
         f"{RING} values ({8 * RING / 1e3:.1f} kB, taken as it fills), which seasons and `forecast` read, and 2.3 kB of "
-        "clock and samples.",
-    ]
-    return "\n".join(lines)
+        "clock and samples."
+    )
 
 
 if __name__ == "__main__":
-    tables = {"ideas": ideas, "cost": cost}
+    tables = {"ideas": ideas, "state": state}
     sys.exit(write(ROOT / "docs" / "record.md", "prophecy_tables.py", tables, sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from prophecy import baselines, signals
 from prophecy.evaluation import coverage, mean_squared_error
 from prophecy.streams import Prophecy
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import best_of, by_method, chunks, number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
+from reproduction.rows import Array, Json, Parts, Rows, best_rows, chunks, joined, means, number, row
 
 WHITE = {f"White γ = {cutoff:g}": cutoff for cutoff in (0.3, 1.0, 2.0)}
 FILTERED = {f"Filtered α = {constant:g}": constant for constant in (0.05, 0.1, 0.3)}
@@ -21,6 +21,7 @@ NOISE = (1e-3, 1e-2, 1e-1)  # standard deviations added to the signals of `NOISY
 NOISY = ("White γ = 1", "White γ = 2", "Van der Pol")
 OURS, PAPER, FLOOR, CONTEXT, HINDSIGHT = "Prophecy", "paper", "floor", "best baseline in context", "best in hindsight"
 METHODS = (PAPER, "copy", "line", CONTEXT, HINDSIGHT, OURS)
+CALIBRATION = ("coverage", "alarms 1", "alarms 2", "alarms 3")
 FAMILIES = {
     "autoregression": baselines.autoregression_members,
     "Savitzky–Golay": baselines.savitzky_golay_members,
@@ -47,29 +48,24 @@ class Beyond(Experiment):
     )
 
     def units(self, ask: Ask) -> list[Unit]:
-        listed = []
-        for signal, noise in _cases():
-            total = 1 if signal in EQUATIONS and not noise else self.size(ask)
-            for first, count in chunks(total, SIZE):
-                arguments = {"signal": signal, "noise": noise, "first": first, "count": count}
-                listed.append(Unit(f"{signal} + {noise:g}, {first}+{count}", arguments))
-        return listed
+        return [
+            Unit(f"{s} + {n:g}, {first}+{count}", {"signal": s, "noise": n, "first": first, "count": count})
+            for s, n in _cases()
+            for first, count in chunks(1 if s in EQUATIONS and not n else self.size(ask), SIZE)
+        ]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = series(**unit.arguments, seed=ask.seed)
         value = {"copy": _errors(u, baselines.copy(u)), "line": _errors(u, baselines.line(u))}
-        for method in paper.BASES:
-            for order in paper.ORDERS:
-                value[f"{PAPER}: {paper.label(method, order)}"] = _errors(u, paper.predict(method, order, u))
+        for method, order in itertools.product(paper.BASES, paper.ORDERS):
+            value[f"{PAPER}: {paper.label(method, order)}"] = _errors(u, paper.predict(method, order, u))
         for name, family in FAMILIES.items():
             members = family(u)
             value[f"{CONTEXT}: {name}"] = _errors(u, baselines.in_context(u, members.values()))
             for setting, y in members.items():
                 value[f"{HINDSIGHT}: {name}, {setting}"] = _errors(u, y)
         track = Prophecy(channels=len(u)).follow(u.T)
-        value[OURS] = _errors(
-            u, np.roll(track.mean.T, -1, axis=1)
-        )  # said of the value after each; the last is not read
+        value[OURS] = _errors(u, np.roll(track.mean.T, -1, axis=1))  # of the value after each; the last is not read
         late, later = slice(u.shape[1] // 2, None), slice(u.shape[1] // 2 + 1, None)
         value["coverage"] = [
             coverage(v[later], lower[later], upper[later])
@@ -79,24 +75,14 @@ class Beyond(Experiment):
             value[f"alarms {score}"] = np.mean(track.score[late] > score, axis=0).tolist()
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows: list[dict[str, Json]] = []
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows: Rows = []
         chosen: dict[str, dict[str, str]] = {}
         for signal, noise in _cases():
-            values: dict[str, list[float]] = {}
-            for name, part in parts.items():
-                if name.startswith(f"{signal} + {noise:g}, "):
-                    for key, found in part.items():
-                        values.setdefault(key, []).extend(found)
-            label = _label(signal, noise)
-            chosen[label] = {}
-            for method in METHODS:
-                best = best_of(values, method)
-                chosen[label][method] = best.split(": ")[-1].replace("|", ", N = ")
-                rows.append(row(signal, noise, method, None, "mse", values[best]))
-            rows.append(row(signal, noise, FLOOR, None, "mse", floor(signal, noise)))
-            for key in ("coverage", "alarms 1", "alarms 2", "alarms 3"):
-                rows.append(row(signal, noise, OURS, None, key, values[key]))
+            values = joined(parts, f"{signal} + {noise:g}")
+            best, chosen[_label(signal, noise)] = best_rows(signal, noise, METHODS, values)
+            rows += [*best, row(signal, noise, FLOOR, None, "mse", floor(signal, noise))]
+            rows += [row(signal, noise, OURS, None, key, values[key]) for key in CALIBRATION]
         return Outcome(rows, {"chosen": chosen})
 
     caption = (
@@ -137,16 +123,11 @@ class Beyond(Experiment):
         bottom.annotate("floor", (0, 1.0), xytext=(-38, 4), textcoords="offset points", fontsize=9)
         bottom.set(ylabel="MSE / floor", ylim=(0.8, 3e2))
         bottom.set_yticks([1, 2, 5, 10, 100], ["1", "2", "5", "10", "100"])
-        figure.legend(*top.get_legend_handles_labels(), ncols=5, loc="outside upper center")
-        return figure
+        return style.legended(figure, top, 5)
 
     def tables(self, result: Result) -> list[Table]:
-        return [
-            _errors_table(result, True),
-            _errors_table(result, False),
-            _calibration_table(result),
-            _chosen_table(result),
-        ]
+        errors = [_errors_table(result, smooth) for smooth in (True, False)]
+        return [*errors, _calibration_table(result), _chosen_table(result)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
         ours = {case: _values(result["rows"], *case) for case in _cases()}
@@ -155,7 +136,8 @@ class Beyond(Experiment):
         worst = max(noisy, key=lambda case: noisy[case] / (limit(*case) / floor(*case)))
         lost = {case: v[OURS] / v[HINDSIGHT] for case, v in ours.items()}
         least = max(lost, key=lambda case: lost[case])
-        held = [c for case in _cases() if case in noisy for c in [_metric(result["rows"], *case, "coverage")]]
+        coverage = means(result["rows"], "dataset", "parameter", metric="coverage")
+        held = [coverage[case] for case in noisy]
         return [
             Verdict(
                 "Signals without noise are predicted to rounding.",
@@ -181,7 +163,7 @@ class Beyond(Experiment):
         ]
 
 
-def series(signal: str, noise: float, first: int, count: int, seed: int) -> paper.Array:
+def series(signal: str, noise: float, first: int, count: int, seed: int) -> Array:
     """`count` functions of a signal with noise added: (count, samples)."""
     if signal in WHITE:
         clean = signals.white_signal(WHITE[signal], count, seed=seed + first)
@@ -207,18 +189,6 @@ def limit(signal: str, noise: float) -> float:
     return 1.2 * noise**2 if noise else 1.15 * floor(signal, noise) if signal in FILTERED else 1e-22
 
 
-def missed(rows: list[dict[str, Any]]) -> list[str]:
-    """Where Prophecy misses its limits: errors above them, or 1.3 times above a tuned baseline's."""
-    found = []
-    for case in _cases():
-        values = _values(rows, *case)
-        if values[OURS] > limit(*case):
-            found.append(f"{_label(*case)}: {number(values[OURS])}, limit {number(limit(*case))}")
-        if values[OURS] > 1.3 * values[HINDSIGHT]:
-            found.append(f"{_label(*case)}: {values[OURS] / values[HINDSIGHT]:.2f} of the best in hindsight")
-    return found
-
-
 def _cases() -> list[tuple[str, float]]:
     plain = [(signal, 0.0) for signal in (*WHITE, *EQUATIONS, *FILTERED)]
     return plain + [(signal, noise) for signal in NOISY for noise in NOISE]
@@ -228,31 +198,26 @@ def _label(signal: str, noise: float) -> str:
     return f"{signal} + {noise:g}" if noise else signal
 
 
-def _errors(u: paper.Array, y: paper.Array) -> list[float]:
+def _errors(u: Array, y: Array) -> list[float]:
     return [float(error) for error in np.atleast_1d(mean_squared_error(u, y))]
 
 
-def _values(rows: list[dict[str, Any]], signal: str, noise: float) -> dict[str, float]:
-    return by_method(rows, signal, noise, "mse")
-
-
-def _metric(rows: list[dict[str, Any]], signal: str, noise: float, metric: str) -> float:
-    return by_method(rows, signal, noise, metric)[OURS]
+def _values(rows: Rows, signal: str, noise: float) -> dict[str, float]:
+    return means(rows, "method", dataset=signal, parameter=noise, metric="mse")
 
 
 def _errors_table(result: Result, smooth: bool) -> Table:
-    lines: list[list[Cell | str]] = []
+    lines: list[Line] = []
     for case in _cases():
         if (floor(*case) == ROUNDING) != smooth:
             continue
         found = _values(result["rows"], *case)
         honest = min(found[name] for name in METHODS if name not in (PAPER, HINDSIGHT))
         unit, form = (1.0, number) if smooth else (found[FLOOR], _ratio)
-        line: list[Cell | str] = [_label(*case)]
-        line += [Cell(form(found[name] / unit), "best" if found[name] == honest else "") for name in METHODS]
+        cells = marked([found[name] / unit for name in METHODS], honest / unit, form)
         shown = "rounding" if smooth else number(found[FLOOR])
-        good = found[OURS] <= limit(*case)
-        lines.append([*line, shown, Cell(form(limit(*case) / unit), "good" if good else "bad")])
+        good = "good" if found[OURS] <= limit(*case) else "bad"
+        lines.append([_label(*case), *cells, shown, Cell(form(limit(*case) / unit), good)])
     header = ["signal", *METHODS, FLOOR, "our limit"]
     what = "MSE of the next value" if smooth else "MSE of the next value, divided by the floor"
     return Table(f"{what}; marked: the best predictor that knows nothing in advance.", header, lines)
@@ -264,9 +229,10 @@ def _ratio(value: float) -> str:
 
 def _calibration_table(result: Result) -> Table:
     lines = []
-    for case in _cases():
-        found = [_metric(result["rows"], *case, key) for key in ("coverage", "alarms 1", "alarms 2", "alarms 3")]
-        lines.append([_label(*case), f"{100 * found[0]:.1f} %", *(f"{100 * share:.2f} %" for share in found[1:])])
+    for signal, noise in _cases():
+        found = means(result["rows"], "metric", dataset=signal, parameter=noise, method=OURS)
+        inside, *shares = (100 * found[key] for key in CALIBRATION)
+        lines.append([_label(signal, noise), f"{inside:.1f} %", *(f"{share:.2f} %" for share in shares)])
     header = ["signal", "inside the interval of level 0.9", "score above 1", "above 2", "above 3"]
     return Table("Intervals and scores: 90 %, 10 %, 1 % and 0.1 % would be perfect.", header, lines)
 
@@ -278,7 +244,6 @@ def _chosen_table(result: Result) -> Table:
 
 
 def _short(signal: str, noise: float) -> str:
-    name = (
-        signal.replace("Van der Pol", "VdP").replace("γ = ", "") if noise else signal.replace("Filtered ", "Filtered\n")
-    )
-    return f"{name}\n+ {noise:g}" if noise else name
+    if not noise:
+        return signal.replace("Filtered ", "Filtered\n")
+    return f"{signal.replace('Van der Pol', 'VdP').replace('γ = ', '')}\n+ {noise:g}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_are
 from scipy.signal import lfilter
 
@@ -14,10 +12,8 @@ from prophecy import signals
 from prophecy.streams import Prophecy
 from prophecy.streams.readouts import least_squares
 from reproduction import style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import best_of, by_method, number, row
-
-Array = NDArray[np.float64]
+from reproduction.framework import Ask, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
+from reproduction.rows import Array, Json, Parts, Rows, best_of, means, number, row
 
 NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 SIGNALS = ("White γ = 1", "White γ = 2", "Van der Pol")
@@ -56,41 +52,40 @@ class Derivatives(Experiment):
         value = {DIFFERENCE: _errors(np.diff(u, prepend=u[:, :1]) / dt, slope)}
         for name, estimate in savitzky_golay_slopes(u, dt).items():
             value[f"{SMOOTHED}: {name}"] = _errors(estimate, slope)
-        filters = constant_acceleration(u, dt)
-        for name, estimate in filters.items():
+        for name, estimate in constant_acceleration(u, dt).items():
             value[f"{KALMAN}: {name}"] = _errors(estimate, slope)
         value[LEARNED] = _errors(filters_in_context(u, dt), slope)
         value[OURS] = _errors(prophecy_slopes(u, dt), slope)
         value["truth"] = _errors(np.zeros_like(slope), slope)
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows: list[dict[str, Json]] = []
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows: Rows = []
         chosen: dict[str, dict[str, str]] = {}
         for name, values in parts.items():
             signal, noise = name.split(" + ")
-            chosen[name] = {}
-            for method in METHODS:
-                best = best_of(values, method)
-                chosen[name][method] = best.split(": ")[-1]
-                relative = np.sqrt(np.array(values[best]) / np.array(values["truth"]))
-                rows.append(row(signal, float(noise), method, None, "relative rms", relative))
+            relative = {key: np.sqrt(np.array(v) / np.array(values["truth"])) for key, v in values.items()}
+            keys = {method: best_of(values, method) for method in METHODS}  # by the squares, not by their roots
+            chosen[name] = {method: key.split(": ")[-1] for method, key in keys.items()}
+            rows += [row(signal, float(noise), m, None, "relative rms", relative[key]) for m, key in keys.items()]
         return Outcome(rows, {"chosen": chosen})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        caption = (
-            "Root mean squared error of the causal derivative over Prophecy's, against the noise added; above 1 is "
-            "worse. One-sided differences are 10 to 1000 times worse and left out, as are signals without noise, where "
-            "the others are too: see the table."
-        )
-        return [Picture("derivatives", caption, lambda: _draw(result["rows"]), "Error over Prophecy's against noise.")]
+    caption = (
+        "Root mean squared error of the causal derivative over Prophecy's, against the noise added; above 1 is worse. "
+        "One-sided differences are 10 to 1000 times worse and left out, as are signals without noise, where the others "
+        "are too: see the table."
+    )
+    alt = "Error over Prophecy's against noise."
+
+    def draw(self, result: Result) -> Any:
+        return _draw(result["rows"])
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         for signal, noise, found in _cases(result["rows"]):
             honest = min(found[name] for name in (DIFFERENCE, LEARNED, OURS))
             chosen = result["details"]["chosen"][f"{signal} + {noise:g}"]
-            cells = [Cell(number(found[m]), "best" if found[m] == honest else "") for m in METHODS]
+            cells = marked([found[m] for m in METHODS], honest)
             lines.append([f"{signal} + {noise:g}", *cells, chosen[SMOOTHED]])
         caption = "Error of the derivative relative to its size; marked: the best that knows nothing in advance."
         return [Table(caption, ["signal", *METHODS, "Savitzky–Golay's best"], lines)]
@@ -189,11 +184,11 @@ def _errors(estimate: Array, slope: Array) -> list[float]:
     return [float(error) for error in np.mean((estimate[:, late] - slope[:, late]) ** 2, axis=1)]
 
 
-def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, float, dict[str, float]]]:
-    return [(s, n, by_method(rows, s, n)) for s in SIGNALS for n in NOISE]
+def _cases(rows: Rows) -> list[tuple[str, float, dict[str, float]]]:
+    return [(s, n, means(rows, "method", dataset=s, parameter=n)) for s in SIGNALS for n in NOISE]
 
 
-def _draw(rows: list[dict[str, Any]]) -> Any:
+def _draw(rows: Rows) -> Any:
     looks = {
         SMOOTHED: (style.COLOURS["Savitzky–Golay"], "^", "--"),
         LEARNED: (style.COLOURS["autoregression"], "s", "-"),
@@ -212,5 +207,4 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
         axis.set_yticks([0.8, 1, 1.5, 2, 5, 10], ["0.8", "1", "1.5", "2", "5", "10"])
         axis.minorticks_off()
     axes[0].set_ylabel("error / Prophecy's error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 4)

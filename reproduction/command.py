@@ -66,7 +66,7 @@ def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: C
                 if len(waiting) == len(chosen) - 1:
                     told.say(f"The report grows with every page: {path}")
 
-        runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told, finished)
+        runner.compute(chosen, ask, out, workers, told, finished)
     return report.write()
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ import numpy as np
 from prophecy import run
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style, trained_runs
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Line, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict, marked
+from reproduction.rows import Array, Json, Parts, distinct, held, joined, means, named, number, row
 from reproduction.trained_runs import GPU, SHORT, cell, datasets, stats
 
 ORDER = 33
-TAPS = (1, 2, 3, 4)
-"""Values the constructed convolution extrapolates from; 1 repeats the last, 2 draws a line."""
+TAPS = (1, 2, 3, 4)  # values the constructed convolution extrapolates from; 1 repeats the last, 2 draws a line
 PAIRS = {
     "I": "I, convolution",
     "I, rate 2e-5": "I, convolution, rate 2e-5",
@@ -58,7 +56,7 @@ class Convolution(OpenQuestion):
 
     def settings(self, ask: Ask) -> dict[str, Json]:
         trained_runs.torch_for(self.name)
-        return {"order": ORDER, "plan": asdict(_plan(ask))}
+        return {"order": ORDER, "plan": asdict(trained_runs.plan(ask))}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [*paper.function_units(paper.CELLS, self.size(ask), 20), Unit("short run", {})]
@@ -67,33 +65,26 @@ class Convolution(OpenQuestion):
         if unit.name != "short run":
             u = paper.unit_signal(ask, unit)
             return {name: mean_squared_error(u, y).tolist() for name, y in constructed(u).items()}
-        trained_runs.torch_for(self.name)
-        from reproduction.trained import readouts
+        return trained_runs.readouts(self.name, ask, SHORT_VARIANTS)
 
-        with trained_runs.one_thread(self.name):
-            chosen = [v for v in readouts.VARIANTS["radians"] if v.name in SHORT_VARIANTS]
-            return readouts.train(_plan(ask), "radians", [0], ask.device, chosen)
-
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows = []
-        for dataset, parameter in paper.CELLS:
-            found = paper.joined({k: v for k, v in parts.items() if k != "short run"}, dataset, parameter)
-            for name, values in found.items():
-                rows.append(row(dataset, parameter, name, ORDER, "mse", values))
-        stored = trained_runs.committed("readouts-radians")
-        runs = {SHORT: parts["short run"], **({GPU: stored} if stored is not None else {})}
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows = [
+            row(*cell, name, ORDER, "mse", values)
+            for cell in paper.CELLS
+            for name, values in joined(parts, named(*cell)).items()
+        ]
+        runs = {SHORT: parts["short run"], GPU: trained_runs.committed("readouts-radians")}
         kept = ("plan", "variants", "history", "device", "versions", "seconds", "seeds", "taps", "note")
         return Outcome(rows, {"runs": {n: {k: r[k] for k in kept if k in r} for n, r in runs.items()}})
 
     def pictures(self, result: Result) -> list[Picture]:
-        runs = result["details"]["runs"]
-        name = GPU if GPU in runs else SHORT
+        told = trained_runs.origin(result["details"]["runs"][GPU])
         return [
             Picture(
                 "convolution",
                 "Left: mean squared error divided by that of Eq. (5) alone, on the signals of Table 1: taps that "
                 "extrapolate alone (open) and with LegT on what they leave (filled). Right: mean absolute error with a "
-                f"trained convolution over that without, {name}: {trained_runs.origin(runs[name])}; above 1 it hurts.",
+                f"trained convolution over that without, {GPU}: {told}; above 1 it hurts.",
                 lambda: _draw(result),
                 "Left, adding taps lowers the error by many orders of magnitude, with or without the SSM. Right, "
                 "trained convolutions change the error by a factor of about 1 to 4, mostly upwards.",
@@ -102,18 +93,11 @@ class Convolution(OpenQuestion):
 
     def tables(self, result: Result) -> list[Table]:
         rows = result["rows"]
-        names = list(dict.fromkeys(r["method"] for r in rows))
-        first: list[list[Cell | str]] = []
-        for dataset, parameter in dict.fromkeys((r["dataset"], r["parameter"]) for r in rows):
-            found = {r["method"]: r["mean"] for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter)}
-            least = min(found.values())
-            first.append(
-                [
-                    f"{dataset} {parameter}",
-                    *(Cell(number(found[n]), "best" if found[n] == least else "") for n in names),
-                ]
-            )
-        second: list[list[Cell | str]] = []
+        names = distinct(rows, "method")
+        first = [
+            [named(d, p), *marked([*means(rows, "method", dataset=d, parameter=p).values()])] for d, p in paper.CELLS
+        ]
+        second: list[Line] = []
         for label, trained in result["details"]["runs"].items():
             for without, with_taps in PAIRS.items():
                 for variant in (without, with_taps):
@@ -128,12 +112,11 @@ class Convolution(OpenQuestion):
 
     def verdicts(self, result: Result) -> list[Verdict]:
         rows = result["rows"]
-        signals = list(dict.fromkeys((r["dataset"], r["parameter"]) for r in rows))
-        mean = {(r["dataset"], r["parameter"], r["method"]): r["mean"] for r in rows}
-        gains = {f"{d} {p}": mean[d, p, "Eq. (5)"] / mean[d, p, "2 taps + LegT"] for d, p in signals}
-        alone = {f"{d} {p}": mean[d, p, "2 taps"] / mean[d, p, "2 taps + LegT"] for d, p in signals}
+        mean = means(rows, "dataset", "parameter", "method")
+        gains = {named(d, p): mean[d, p, "Eq. (5)"] / mean[d, p, "2 taps + LegT"] for d, p in paper.CELLS}
+        alone = {named(d, p): mean[d, p, "2 taps"] / mean[d, p, "2 taps + LegT"] for d, p in paper.CELLS}
         runs = result["details"]["runs"]
-        run = runs[GPU if GPU in runs else SHORT]
+        run = runs[GPU]
         ratios = {
             (without, d): stats(run, d, with_taps)[0] / stats(run, d, without)[0]
             for without, with_taps in PAIRS.items()
@@ -156,14 +139,14 @@ class Convolution(OpenQuestion):
             ),
             Verdict(
                 "A trained convolution helps.",
-                True if helped == len(ratios) else (None if helped else False),
+                held(helped, len(ratios)),
                 f"With four trained taps the error is lower in {helped} of {len(ratios)} comparisons; it is "
                 f"{number(min(ratios.values()))} to {number(max(ratios.values()))} times that without.",
             ),
         ]
 
 
-def taps(count: int) -> paper.Array:
+def taps(count: int) -> Array:
     """Weights of u[k], u[k-1], … that extrapolate the polynomial through `count` values by one sample.
 
     >>> taps(2), taps(3)
@@ -172,7 +155,7 @@ def taps(count: int) -> paper.Array:
     return np.array([(-1.0) ** i * math.comb(count, i + 1) for i in range(count)])
 
 
-def extrapolated(u: paper.Array, count: int) -> paper.Array:
+def extrapolated(u: Array, count: int) -> Array:
     """y[:, k] predicts u[:, k + 1] by the polynomial through the last `count` values; the first is repeated before."""
     padded = np.concatenate([np.repeat(u[:, :1], count - 1, axis=1), u], axis=1)
     length = u.shape[1]
@@ -181,7 +164,7 @@ def extrapolated(u: paper.Array, count: int) -> paper.Array:
     )
 
 
-def constructed(u: paper.Array) -> dict[str, paper.Array]:
+def constructed(u: Array) -> dict[str, Array]:
     """Predictions of Eq. (5), of the taps alone, and of the taps with LegT on what they leave over."""
     system = paper.system("LegT", ORDER)
     found = {"Eq. (5)": run(system, u, engine="lifted")[0]}
@@ -194,21 +177,11 @@ def constructed(u: paper.Array) -> dict[str, paper.Array]:
     return found
 
 
-def _plan(ask: Ask) -> Any:
-    from reproduction.trained import common
-
-    if ask.full:
-        return common.FULL
-    steps, scored = trained_runs.shortened(ask, common.SHORT.steps, common.SHORT.functions)
-    return replace(common.SHORT, steps=steps, functions=scored)
-
-
 def _draw(result: Result) -> Any:
     rows, runs = result["rows"], result["details"]["runs"]
-    run_ = runs[GPU if GPU in runs else SHORT]
+    run_ = runs[GPU]
     figure, (left, right) = style.figure(1, 2, height=4.2, gridspec_kw={"width_ratios": [1.5, 1]})
-    signals = list(dict.fromkeys((r["dataset"], r["parameter"]) for r in rows))
-    mean = {(r["dataset"], r["parameter"], r["method"]): r["mean"] for r in rows}
+    signals, mean = paper.CELLS, means(rows, "dataset", "parameter", "method")
     left.axhline(1.0, color=style.COLOURS["LegT"], linewidth=1.4, label="Eq. (5)")
     for count, colour, shift in zip(TAPS[1:], style.SEQUENCE[1:], (-0.2, 0.0, 0.2), strict=False):
         for ending, face in (("", "white"), (" + LegT", colour)):
@@ -228,5 +201,4 @@ def _draw(result: Result) -> Any:
     right.set(yscale="log", ylabel="error with / without", title="Trained")
     style.plain_ticks(right)
     right.legend(fontsize=8, loc="best")
-    figure.legend(*left.get_legend_handles_labels(), ncols=4, loc="outside upper center", fontsize=9)
-    return figure
+    return style.legended(figure, left, 4, fontsize=9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from prophecy import run
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import mean_and_deviation, number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, Rows, held, mean_and_deviation, means, number
 
 RULES = {
     "trapezoid": "once (the paper)",
@@ -42,22 +42,12 @@ class Discretisation(Experiment):
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
         return {
-            f"{rule}|{paper.label(method, order)}": mean_squared_error(u, predict(method, order, u, rule)).tolist()
-            for rule in RULES
-            for method in paper.BASES
-            for order in paper.ORDERS
+            paper.label(f"{method}, {rule}", order): mean_squared_error(u, predict(method, order, u, rule)).tolist()
+            for method, order, rule in itertools.product(paper.BASES, paper.ORDERS, RULES)
         }
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows = []
-        for dataset, parameter in paper.CELLS:
-            values = paper.joined(parts, dataset, parameter)
-            for method in paper.BASES:
-                for order in paper.ORDERS:
-                    for rule in RULES:
-                        sample = values[f"{rule}|{paper.label(method, order)}"]
-                        rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
-        return Outcome(rows)
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        return Outcome(paper.models(paper.CELLS, parts))
 
     caption = (
         "MSE divided by that of the paper's rule, for every signal and both orders. Above 1: worse than the paper's."
@@ -73,16 +63,11 @@ class Discretisation(Experiment):
             axis.axhline(1.0, color=style.MUTED, linewidth=1.2)
             for shift, method in zip((-0.22, 0.0, 0.22), paper.BASES, strict=True):
                 for order, face in zip(paper.ORDERS, ("white", style.COLOURS[method]), strict=True):
-                    axis.plot(
-                        np.arange(len(signals)) + shift,
-                        [values[rule, method, signal, order] for signal in signals],
-                        linestyle="none",
-                        marker=style.MARKERS[method],
-                        color=style.COLOURS[method],
-                        markerfacecolor=face,
-                        markersize=6.5,
-                        label=f"{method}, N = {order}",
-                    )
+                    heights = [values[rule, method, signal, order] for signal in signals]
+                    look: dict[str, Any] = {"marker": style.MARKERS[method], "color": style.COLOURS[method]}
+                    look |= {"markerfacecolor": face, "linestyle": "none", "markersize": 6.5}
+                    look["label"] = f"{method}, N = {order}"
+                    axis.plot(np.arange(len(signals)) + shift, heights, **look)
             names = [
                 signal.replace("White Signal γ =", "White\nγ").replace("Filtered Noise α =", "Filtered\nα")
                 for signal in signals
@@ -90,22 +75,16 @@ class Discretisation(Experiment):
             axis.set_xticks(range(len(signals)), names, fontsize=7.5)
             axis.set_title(OTHERS[rule])
         axes[0].set_ylabel("MSE / MSE of the paper's rule")
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 3)
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r for r in result["rows"]}
-        for dataset, parameter in paper.CELLS:
-            for method in ("LegT", "FouT"):
-                for order in paper.ORDERS:
-                    cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
-                    best = min(cell["mean"] for cell in cells)
-                    marks = ["best" if cell["mean"] == best else "" for cell in cells]
-                    texts = [
-                        Cell(mean_and_deviation(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)
-                    ]
-                    lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
+        for (dataset, parameter), method, order in itertools.product(paper.CELLS, ("LegT", "FouT"), paper.ORDERS):
+            cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
+            best = min(cell["mean"] for cell in cells)
+            texts = [Cell(mean_and_deviation(c["mean"], c["std"]), "best" if c["mean"] == best else "") for c in cells]
+            lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
         return [Table("MSE; the best of each line is marked.", ["signal", "method", *RULES.values()], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
@@ -116,7 +95,7 @@ class Discretisation(Experiment):
         return [
             Verdict(
                 "Discretising C and D only once works better than twice (App. C.2).",
-                True if len(worse) == len(twice) else (None if worse else False),
+                held(len(worse), len(twice)),
                 f"Twice is worse in {len(worse)} of {len(twice)} comparisons (the table's lines, and FouT as printed "
                 f"beside them): error times {number(min(twice.values()))} to {number(max(twice.values()))}, for LegT "
                 f"{number(min(legendre))} to {number(max(legendre))}.",
@@ -131,7 +110,7 @@ class Discretisation(Experiment):
         ]
 
 
-def predict(method: str, order: int, u: paper.Array, rule: str) -> paper.Array:
+def predict(method: str, order: int, u: Array, rule: str) -> Array:
     """One-step predictions; the rule "both" reads (x_k + x_{k+1})/2, as the trapezoid rule has it."""
     if rule != "both":
         return paper.predict(method, order, u, rule)
@@ -143,14 +122,10 @@ def predict(method: str, order: int, u: paper.Array, rule: str) -> paper.Array:
     return np.asarray(y, dtype=np.float64)
 
 
-def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]:
+def ratios(rows: Rows) -> dict[tuple[str, str, str, int], float]:
     """(rule, method, signal, order) -> error divided by that of the paper's rule."""
-    found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r["mean"] for r in rows}
+    found = means(rows, "dataset", "parameter", "method", "order")
     return {
-        (rule, method, f"{dataset} {parameter}", order): found[dataset, parameter, f"{method}, {rule}", order]
-        / found[dataset, parameter, f"{method}, trapezoid", order]
-        for rule in OTHERS
-        for method in paper.BASES
-        for dataset, parameter in paper.CELLS
-        for order in paper.ORDERS
+        (rule, method, f"{d} {p}", n): found[d, p, f"{method}, {rule}", n] / found[d, p, f"{method}, trapezoid", n]
+        for rule, method, (d, p), n in itertools.product(OTHERS, paper.BASES, paper.CELLS, paper.ORDERS)
     }

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from reproduction.framework import Ask, Experiment
 
-UNKNOWN = 10.0
-"""Seconds of work expected of a page nobody has timed."""
+UNKNOWN = 10.0  # seconds of work expected of a page nobody has timed
 
 
 def expected() -> dict[str, float]:

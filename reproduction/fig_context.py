@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import number, ratio, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, held, means, number, ratio, row
 
 ORDERS = (9, 17, 33, 65, 96)  # Fig. 1e
 CUTOFFS = (0.3, 1.0, 2.0)  # the paper does not say which γ it used: those of Table 1
@@ -29,15 +29,13 @@ class FigContext(Experiment):
     reference = "Fig. 1e"
     place = 50
     functions = 1000
+    given = (("orders", list(ORDERS)), ("γ", list(CUTOFFS)))
     introduction = (
         "How the error of LegT falls as more of the signal is seen. The state starts at zero, as if the signal had "
         "been zero before; the kink this leaves in the window makes every memory ring, faster the larger it is. The "
         "paper does not say which γ it used, so three are shown. Oscillating “longer” can mean more oscillations or "
         "later settling; both are measured."
     )
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"orders": list(ORDERS), "γ": list(CUTOFFS)}
 
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units([(paper.WHITE, cutoff) for cutoff in CUTOFFS], self.size(ask), 50)
@@ -59,7 +57,7 @@ class FigContext(Experiment):
             }
         return {"count": len(u), "orders": value}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         curves: dict[str, Any] = {}
         rows = []
         for cutoff in CUTOFFS:
@@ -94,45 +92,29 @@ class FigContext(Experiment):
         figure, axes = style.figure(2, len(CUTOFFS), height=3.2)
         shades = dict(zip(ORDERS, colormaps["viridis_r"](np.linspace(0.08, 0.95, len(ORDERS))), strict=True))
         for axis, zoom, cutoff in zip(axes[: len(CUTOFFS)], axes[len(CUTOFFS) :], CUTOFFS, strict=True):
-            axis.set_yscale("log")
-            zoom.set_yscale("log")
+            for panel in (axis, zoom):
+                panel.set(yscale="log", xlabel="context length k")
             for order in ORDERS:
                 line = curves[f"{cutoff}|{order}"]
                 style.band(axis, points(), line["mean"], line["std"], shades[order], label=f"N = {order}")
                 if order in (17, 33, 65):
                     zoom.plot(np.arange(1, ZOOM + 1), line["zoom"], color=shades[order], linewidth=1.2)
-            axis.set(title=f"White Signal γ = {cutoff:g}", xlim=(0, paper.SAMPLES), xlabel="context length k")
-            zoom.set(xlim=(0, ZOOM), xlabel="context length k")
-        axes[0].set_ylabel("mean absolute error")
-        axes[len(CUTOFFS)].set_ylabel("mean absolute error")
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=5, loc="outside upper center")
-        return figure
+            axis.set(title=f"White Signal γ = {cutoff:g}", xlim=(0, paper.SAMPLES))
+            zoom.set_xlim(0, ZOOM)
+        for panel in axes[:: len(CUTOFFS)]:
+            panel.set_ylabel("mean absolute error")
+        return style.legended(figure, axes[0], 5)
 
     def tables(self, result: Result) -> list[Table]:
         found = _found(result)
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         for cutoff, order in itertools.product(CUTOFFS, ORDERS):
             early, late, turns, settled = found[cutoff, order]
-            lines.append(
-                [
-                    f"γ = {cutoff:g}",
-                    str(order),
-                    number(early),
-                    number(late),
-                    Cell(ratio(early / late), "good" if early > late else "bad"),
-                    f"{turns:.0f}",
-                    f"{settled:.0f}" if early > late else "–",
-                ]
-            )
-        header = [
-            "signal",
-            "N",
-            "k = 100 … 1 000",
-            "k = 5 000 … 9 900",
-            "early / late",
-            "sign changes",
-            "settled after",
-        ]
+            factor = Cell(ratio(early / late), "good" if early > late else "bad")
+            after = f"{settled:.0f}" if early > late else "–"
+            lines.append([f"γ = {cutoff:g}", str(order), number(early), number(late), factor, f"{turns:.0f}", after])
+        header = ["signal", "N", "k = 100 … 1 000", "k = 5 000 … 9 900"]
+        header += ["early / late", "sign changes", "settled after"]
         caption = (
             "Mean absolute error early and late, how often the error changes sign, and the samples until it stays "
             "within twice its level over the last fifth."
@@ -150,7 +132,7 @@ class FigContext(Experiment):
         return [
             Verdict(
                 "For all N, the model gets better with a longer context (Sec. 4).",
-                True if count == len(gains) else (None if count else False),
+                held(count, len(gains)),
                 f"The error at k = 5 000 … 9 900 is below that at k = 100 … 1 000 for these N: {told}; up to "
                 f"{number(max(gains.values()))} times. The others are too small to follow the signal over the window: "
                 f"their error grows, up to {number(1 / min(gains.values()))} times."
@@ -170,7 +152,7 @@ class FigContext(Experiment):
 
 def _found(result: Result) -> dict[tuple[float, int], list[float]]:
     """(γ, N) -> error early, error late, sign changes, samples until settled."""
-    mean = {(r["parameter"], r["order"], r["metric"]): r["mean"] for r in result["rows"]}
+    mean = means(result["rows"], "parameter", "order", "metric")
     names = (*METRICS.values(), "samples until settled")
     return {(c, n): [mean[c, n, name] for name in names] for c, n in itertools.product(CUTOFFS, ORDERS)}
 
@@ -201,7 +183,7 @@ def points() -> Any:
     return paper.SAMPLES * (1 - np.cos(angles)) / 2
 
 
-def over_oscillations(size: paper.Array, order: int) -> paper.Array:
+def over_oscillations(size: Array, order: int) -> Array:
     """Averages of the columns around `points`, each over two oscillations of a memory of this order.
 
     The start of the signal, at age k, is met by a Legendre polynomial of degree N: it oscillates N times as the angle
@@ -216,7 +198,7 @@ def over_oscillations(size: paper.Array, order: int) -> paper.Array:
     return np.asarray((total[:, last] - total[:, first]) / (last - first), dtype=np.float64)
 
 
-def settling(mean: paper.Array) -> float:
+def settling(mean: Array) -> float:
     """Samples until a curve over `points` stays within twice its median over the last fifth of the sequence."""
     k = points()
     above = np.flatnonzero(mean > 2 * np.median(mean[k > 0.8 * paper.SAMPLES]))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from prophecy.evaluation import mean_absolute_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Experiment, Outcome, Picture, Result, Unit, Verdict
+from reproduction.rows import Json, Parts, number, row
 
 PANELS = tuple(sorted(paper.CELLS, key=lambda cell: cell[0] != paper.FILTERED))
 ORDER, SHIFT, SHOWN = 65, 0.1, 10  # N; by how much the truth is drawn higher, as in the paper; every tenth sample
@@ -34,7 +33,7 @@ class FigSignals(Experiment):
             value["mae"][method] = mean_absolute_error(u, y).tolist()
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows, curves = [], {}
         for dataset, parameter in PANELS:
             part = parts[f"{dataset} {parameter}, 0+1"]
@@ -108,8 +107,7 @@ def _panels(curves: dict[str, Any]) -> Any:
         axis.set(title=f"{dataset} {parameter:g}", xlim=(0, 10), ylim=(-inside, inside))
     for axis in axes[3:]:
         axis.set_xlabel("t in seconds")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 3)
 
 
 def _errors(curves: dict[str, Any]) -> Any:
@@ -128,8 +126,7 @@ def _errors(curves: dict[str, Any]) -> Any:
         axis.set_xlabel("t in seconds")
     for axis in axes[::3]:
         axis.set_ylabel("absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 3)
 
 
 def _local_mean(values: Any, width: int = 15) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from reproduction import style, trained_runs
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Picture, Result, Slip, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, held, listed, number, row
 from reproduction.trained_runs import GPU, SHORT, Run, cell, datasets, stats
 
 SEEDS = (0, 1, 2)
@@ -18,6 +17,7 @@ SETTINGS = {
     "III": "C and D from N(0, I), trained",
     "IV": "construction, all trained",
 }
+PAPER = ("I", "III", "copy start")  # readouts trained now
 DISCRETE = "IV discrete"
 CYCLES = "cycles (GPU)"
 TITLES = {GPU: "As the authors drew the data", CYCLES: "Sines read as cycles", SHORT: "Short run, now"}
@@ -27,8 +27,7 @@ TICKS = {
     "Filtered Noise": "Filtered\nNoise",
     "Van der Pol": "Van der\nPol",
 }
-SAME = 0.02
-"""Errors closer than this, relatively, are called equal."""
+SAME = 0.02  # errors closer than this, relatively, are called equal
 
 
 class FigTraining(Experiment):
@@ -63,7 +62,7 @@ class FigTraining(Experiment):
         from reproduction.trained import common
 
         common.torch_device(ask.device)
-        return {"plan": asdict(_plan(ask)), "run": GPU if ask.full else SHORT}
+        return {"plan": asdict(trained_runs.plan(ask)), "run": GPU if ask.full else SHORT}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [
@@ -71,22 +70,20 @@ class FigTraining(Experiment):
         ]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
+        seed = unit.arguments["seed"]
+        if unit.arguments["kind"] == "readouts":
+            return trained_runs.readouts(self.name, ask, PAPER, seed)
         trained_runs.torch_for(self.name)
-        from reproduction.trained import memories, readouts
+        from reproduction.trained import memories
 
         with trained_runs.one_thread(self.name):
-            seeds = [unit.arguments["seed"]]
-            if unit.arguments["kind"] == "readouts":
-                return readouts.train(_plan(ask), "radians", seeds, ask.device, readouts.PAPER)
-            return memories.train(_plan(ask), "radians", seeds, ask.device)
+            return memories.train(trained_runs.plan(ask), "radians", [seed], ask.device)
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         runs = {GPU if ask.full else SHORT: trained_runs.merged(list(parts.values()))}
         for name, reading in ((GPU, "radians"), (CYCLES, "cycles")):
             stored = [trained_runs.committed(f"{kind}-{reading}") for kind in ("readouts", "memories")]
-            found = [run for run in stored if run is not None]
-            if found and name not in runs:
-                runs[name] = trained_runs.merged(found)
+            runs.setdefault(name, trained_runs.merged(stored))
         rows = []
         for name, run in runs.items():
             for dataset in datasets(run):
@@ -113,16 +110,16 @@ class FigTraining(Experiment):
             ),
             Picture(
                 "fig-training-course",
-                f"The course of training, {_main(runs)}: mean absolute error on the held-out sets, mean of three "
+                f"The course of training, {GPU}: mean absolute error on the held-out sets, mean of three "
                 f"seeds. The dashed line is the untouched construction.",
-                lambda: _course(runs[_main(runs)]),
+                lambda: _course(runs[GPU]),
                 "Error against the training step on log axes, one panel per evaluation set, one line per setting.",
             ),
         ]
 
     def tables(self, result: Result) -> list[Table]:
         runs = result["details"]["runs"]
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         for name, run in runs.items():
             for dataset in datasets(run):
                 values = {setting: stats(run, dataset, setting) for setting in (*SETTINGS, "copy start")}
@@ -136,41 +133,40 @@ class FigTraining(Experiment):
 
     def verdicts(self, result: Result) -> list[Verdict]:
         runs = result["details"]["runs"]
-        name = _main(runs)
-        run, sets = runs[name], datasets(runs[name])
+        run, sets = runs[GPU], datasets(runs[GPU])
         mean = {(d, s): stats(run, d, s)[0] for d in sets for s in SETTINGS}
         ahead = [(d, s) for d in sets for s in ("I", "II", "IV") if mean[d, "III"] > (1 + SAME) * mean[d, s]]
         gain = {d: min((mean[d, s], s) for s in ("I", "III", "IV")) for d in sets}
         nothing = [d for d in sets if gain[d][0] >= (1 - SAME) * mean[d, "II"]]
-        behind = ", ".join(f"{number(mean[d, 'III'] / mean[d, 'II'])} ({d})" for d in sets)
+        behind = listed({d: mean[d, "III"] / mean[d, "II"] for d in sets})
         helped = ", ".join(f"{number(gain[d][0] / mean[d, 'II'])} ({gain[d][1]}, {d})" for d in sets)
         best = {d: min(SETTINGS, key=lambda s: mean[d, s]) for d in sets}
-        held = [d for d in sets if d != "mixed, held out"]
-        own = [d for d in held if best[d] in ("II", "IV")]
+        others = [d for d in sets if d != "mixed, held out"]
+        own = [d for d in others if best[d] in ("II", "IV")]
         return [
             Verdict(
                 "Starting at the construction (I, II, IV) beats a random start (III) (Sec. 4).",
-                True if len(ahead) == 3 * len(sets) else (None if ahead else False),
-                f"At the end of the {name} III is behind by more than {100 * SAME:g} % in {len(ahead)} of "
+                held(len(ahead), 3 * len(sets)),
+                f"At the end of the {GPU} III is behind by more than {100 * SAME:g} % in {len(ahead)} of "
                 f"{3 * len(sets)} comparisons: it has {behind} times the error of II.",
             ),
             Verdict(
                 "Training does not improve on the untouched construction (II) (Sec. 4).",
-                True if len(nothing) == len(sets) else (None if nothing else False),
+                held(len(nothing), len(sets)),
                 f"The best trained setting has {helped} times the error of II.",
             ),
             Verdict(
                 "The best generalising model is the construction, along with IV (App. E.3).",
-                True if len(own) == len(held) else (None if own else False),
+                held(len(own), len(others)),
                 "Best on the sets that were not trained on: "
-                + ", ".join(f"{best[d]} ({d}, {number(mean[d, best[d]])})" for d in held)
+                + ", ".join(f"{best[d]} ({d}, {number(mean[d, best[d]])})" for d in others)
                 + ".",
             ),
         ]
 
     def headline(self, result: Result) -> str:
         runs = result["details"]["runs"]
-        run = runs[_main(runs)]
+        run = runs[GPU]
         worse = [stats(run, d, "III")[0] / stats(run, d, "II")[0] for d in datasets(run)]
         return (
             f"Trained from a random readout, as in the paper, the same layer ends with {number(min(worse))} to "
@@ -179,7 +175,7 @@ class FigTraining(Experiment):
 
     def slips(self, result: Result) -> list[Slip]:
         runs = result["details"]["runs"]
-        run = runs[_main(runs)]
+        run = runs[GPU]
         index = next(i for i, check in enumerate(run["history"]) if check["step"] >= 1)
         found = stats(run, "mixed, held out", DISCRETE, index)
         step = run["history"][index]["step"]
@@ -206,8 +202,6 @@ class FigTraining(Experiment):
 
 
 def _times(runs: dict[str, Run]) -> str:
-    if CYCLES not in runs or GPU not in runs:
-        return "about 12"
     pair = [stats(runs[name], "mixed, held out", "II")[0] for name in (CYCLES, GPU)]
     return number(pair[0] / pair[1])
 
@@ -215,7 +209,7 @@ def _times(runs: dict[str, Run]) -> str:
 def _discrete(runs: dict[str, Run]) -> Table:
     found = {name: run for name, run in runs.items() if any(v["name"] == DISCRETE for v in run["variants"])}
     sets = datasets(next(iter(runs.values())))
-    lines: list[list[Cell | str]] = []
+    lines: list[Line] = []
     for name, run in found.items():
         index = max(i for i, c in enumerate(run["history"]) if any(s["variant"] == DISCRETE for s in c["scores"]))
         values = [stats(run, dataset, DISCRETE, index) for dataset in sets]
@@ -225,22 +219,9 @@ def _discrete(runs: dict[str, Run]) -> Table:
     return Table(caption, ["run", "after steps", *sets], lines)
 
 
-def _plan(ask: Ask) -> Any:
-    from reproduction.trained import common
-
-    if ask.full:
-        return common.FULL
-    steps, scored = trained_runs.shortened(ask, common.SHORT.steps, common.SHORT.functions)
-    return replace(common.SHORT, steps=steps, functions=scored)
-
-
 def _lean(run: Run) -> Run:
     """What the page shows; distances and free-running errors belong to the page `trained`."""
     return {key: value for key, value in run.items() if key not in ("distances", "ahead", "taps", "solved")}
-
-
-def _main(runs: dict[str, Run]) -> str:
-    return GPU if GPU in runs else SHORT
 
 
 def _shades() -> dict[str, str]:
@@ -259,21 +240,16 @@ def _bars(runs: dict[str, Run]) -> Any:
                 if found is None:
                     continue
                 mean, least, most = found
-                axis.bar(
-                    place + (index - 1.5) * 0.2,
-                    mean,
-                    width=0.18,
-                    color=colour,
-                    yerr=[[max(mean - least, 0.0)], [max(most - mean, 0.0)]],
-                    error_kw={"ecolor": style.INK, "elinewidth": 1.2, "capsize": 2},
-                    label=f"{setting}: {SETTINGS[setting]}" if place == 0 else None,
-                )
+                whiskers = [[max(mean - least, 0.0)], [max(most - mean, 0.0)]]
+                ends = {"ecolor": style.INK, "elinewidth": 1.2, "capsize": 2}
+                label = f"{setting}: {SETTINGS[setting]}" if place == 0 else None
+                look: dict[str, Any] = {"width": 0.18, "color": colour, "error_kw": ends, "label": label}
+                axis.bar(place + (index - 1.5) * 0.2, mean, yerr=whiskers, **look)
         axis.set_xticks(range(len(sets)), [TICKS[dataset] for dataset in sets], fontsize=9)
         axis.grid(axis="x", visible=False)
         axis.set_title(TITLES[name])
     axes[0].set_ylabel("mean absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 2)
 
 
 def _course(run: Run) -> Any:
@@ -292,5 +268,4 @@ def _course(run: Run) -> Any:
             axis.plot(*zip(*points, strict=True), color=colour, linestyle=line, label=setting)
         axis.title.set_fontsize(11)
     axes[0].set_ylabel("mean absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from scipy.stats import spearmanr
 from prophecy import signals
 from prophecy.evaluation import mean_absolute_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Experiment, Outcome, Result, Slip, Unit, Verdict
+from reproduction.rows import Json, Parts, held, listed, means, row
 
 ORDER, END, SHOWN = 65, 20.0, 10  # N; seconds; every tenth sample is drawn
 SOLVERS = {"RK45 defaults": signals.SCIPY_DEFAULTS, "closed form": None}
@@ -23,14 +22,12 @@ class FigVanDerPol(Experiment):
     title = "Van der Pol: where the error lives"
     reference = "Fig. 1a"
     place = 10
+    given = (("order", ORDER),)
     introduction = (
         "$\\dot{u} = 7 (1 - u^2) \\sin t$ from $u(0) = 0.5$. Left, as the paper solved it; right, the exact solution, "
         "which looks "
         "nothing like it: the paper's square wave is the solver's error at the top of the first cycle, grown large."
     )
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"order": ORDER}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit(solver) for solver in SOLVERS]
@@ -48,7 +45,7 @@ class FigVanDerPol(Experiment):
             value["rank"][method] = float(spearmanr(errors[half:], curvature[half:]).statistic)
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = []
         for solver, part in parts.items():
             for method in paper.BASES:
@@ -80,32 +77,28 @@ class FigVanDerPol(Experiment):
             bottom.set(xlabel="t", xlim=(0, END), ylim=(1e-8, 1e-1))
         axes[0].set_ylabel("u(t)")
         axes[2].set_ylabel("absolute error")
-        figure.legend(*axes[2].get_legend_handles_labels(), ncols=3, loc="outside lower center")
-        return figure
+        return style.legended(figure, axes[2], 3, "lower center")
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        ranks = {(r["parameter"], r["method"]): r["mean"] for r in result["rows"] if r["metric"] == "rank correlation"}
+        ranks = means(result["rows"], "parameter", "method", metric="rank correlation")
         listed = "; ".join(
             f"{solver}: " + ", ".join(f"{ranks[solver, m]:.2f} ({m})" for m in paper.BASES) for solver in SOLVERS
         )
         return [
             Verdict(
                 "Both LegT and FouT have lower error where the curvature is lower (Sec. 4).",
-                all(value > 0.2 for value in ranks.values())
-                or (None if any(value > 0.2 for value in ranks.values()) else False),
+                held(sum(value > 0.2 for value in ranks.values()), len(ranks)),
                 f"Rank correlation of the absolute error with |u''| over the second half: {listed}.",
             )
         ]
 
     def slips(self, result: Result) -> list[Slip]:
-        found = [r for r in result["rows"] if r["metric"] == "mae" and r["parameter"] == "RK45 defaults"]
+        found = means(result["rows"], "method", metric="mae", parameter="RK45 defaults")
         return [
             Slip(
                 "App. E.1.2: “we use μ = 7 and N = 17”; Sec. 4 and the captions of Fig. 1 and 3 have N = 65 for the "
                 "same oscillator, Table 2 has 33 and 65.",
                 "One of them is a slip; the figure is drawn here with N = 65.",
-                f"N = {ORDER} gives a mean absolute error of "
-                + ", ".join(f"{number(r['mean'])} ({r['method']})" for r in found)
-                + " on the paper's run.",
+                f"N = {ORDER} gives a mean absolute error of {listed(found)} on the paper's run.",
             )
         ]

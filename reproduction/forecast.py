@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
 
 from reproduction import forecast_cases as work
 from reproduction import forecast_more as more
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, means, number, row
 
-# Samples per Lyapunov time, noise in standard deviations, share of missing values; orders of the paper's closed loop;
-# γ of White Signals.
+# Samples per Lyapunov time, noise in standard deviations, share of missing values; γ of White Signals.
 CASES = ((15, 0.0, 0.0), (30, 0.0, 0.0), (100, 0.0, 0.0), (30, 0.01, 0.0), (30, 0.05, 0.0), (30, 0.01, 0.3))
-ORDERS = (3, 5, 9, 17, 33, 65, 97, 129)
 CUTOFFS = (1.0, 2.0)
 METHODS = (work.OURS, *work.BASELINES)
 NOISES = (0.0, 0.01)  # at which equations are shown
@@ -41,24 +39,19 @@ class ForecastPage(Experiment):
         seeds = range(ask.seed, ask.seed + self.size(ask))
         listed = [Unit(f"system|{s}|{seed}", {"system": s, "seed": seed}) for s in work.SYSTEMS for seed in seeds]
         listed += [Unit(f"climate|{s}", {"system": s}) for s in work.SYSTEMS]
-        listed += [Unit(f"cost|{s}|{n}", {"sweep": s, "size": n}) for s, sizes in work.COSTS.items() for n in sizes]
         listed += [Unit(f"white|{c:g}|{seed}", {"cutoff": c, "seed": seed}) for c in CUTOFFS for seed in seeds]
         listed += [Unit(f"equations|{s}|{n:g}", {"system": s, "noise": n}) for s in work.SYSTEMS for n in NOISES]
-        return [*listed, Unit("radius")]
+        return listed
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        if unit.name == "radius":
-            radii = {kind: [work.closed_loop_radius(n, kind) for n in ORDERS] for kind in ("LegT", "FouT")}
-            solved = {kind: work.solved_radius(1.0, kind) for kind in ("undamped waves", "linear, clipped")}
-            return {"orders": list(ORDERS), "radii": radii, "solved": solved}
-        kinds: dict[str, Any] = {"cost": work.cost, "white": work.white_case, "system": system_cases}
+        kinds: dict[str, Any] = {"white": work.white_case, "system": system_cases}
         kinds |= {"equations": more.equations_case, "climate": more.climate_case}
         return kinds[unit.name.partition("|")[0]](**unit.arguments)
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         for name in [name for name in parts if name.startswith("system|")]:
             parts = {**parts, **parts[name]}
-        rows: list[dict[str, Json]] = []
+        rows: Rows = []
         coverage, methods, curves = {}, {}, {}
         for rate, noise, missing in CASES:
             case = label(rate, noise, missing)
@@ -66,13 +59,10 @@ class ForecastPage(Experiment):
             for system in work.SYSTEMS:
                 mine = [parts[name] for name in parts if name.startswith(f"{system}|{rate}|{noise:g}|{missing:g}|")]
                 bins += [part["coverage"] for part in mine]
-                for metric in ("vpt", "smape"):
-                    for method in METHODS:
-                        rows.append(row(system, case, method, None, metric, [part[metric][method] for part in mine]))
-                rows.append(
-                    row(system, case, work.OURS, None, "coverage", [np.mean(part["coverage"]) for part in mine])
-                )
-                rows.append(row(system, case, work.OURS, None, "seconds", [part["seconds"] for part in mine]))
+                for metric, method in itertools.product(("vpt", "smape"), METHODS):
+                    rows.append(row(system, case, method, None, metric, [part[metric][method] for part in mine]))
+                for metric in ("coverage", "seconds"):
+                    rows.append(row(system, case, work.OURS, None, metric, [np.mean(part[metric]) for part in mine]))
                 methods[f"{system}|{case}"] = mine[0]["method"]
                 curves[f"{system}|{case}"] = mine[0]["curve"] if rate == 30 else None
             coverage[case] = np.mean(bins, axis=0).tolist()
@@ -82,14 +72,10 @@ class ForecastPage(Experiment):
                 values = [value for part in mine for value in part[method]]
                 rows.append(row("White Signal", cutoff, method, None, "periods", values))
                 rows.append(row("White Signal", cutoff, method, None, "fewest periods", min(values)))
-        for kind, radii in parts["radius"]["radii"].items():
-            rows += [row("closed loop", None, kind, n, "radius", r) for n, r in zip(ORDERS, radii, strict=True)]
-        rows += [row("closed loop", None, kind, None, "radius", r) for kind, r in parts["radius"]["solved"].items()]
         alone = {s: [parts[n] for n in parts if n.startswith(f"alone|{s}|")] for s in work.SYSTEMS}
-        for system, mine in alone.items():
-            for metric in ("vpt", "baseline"):
-                means = [np.mean(part[metric]) for part in mine]
-                rows.append(row(system, "one variable alone", metric, None, "vpt alone", means))
+        for (system, mine), metric in itertools.product(alone.items(), ("vpt", "baseline")):
+            each = [np.mean(part[metric]) for part in mine]
+            rows.append(row(system, "one variable alone", metric, None, "vpt alone", each))
         coverage["one variable alone"] = np.mean(
             [tenths for mine in alone.values() for part in mine for tenths in part["coverage"]], axis=0
         ).tolist()
@@ -98,9 +84,8 @@ class ForecastPage(Experiment):
             for metric in ("spectrum", "spectrum_floor", "histogram", "histogram_floor"):
                 rows.append(row(system, "10 000 steps", work.OURS, None, metric, mine[metric]))
         equations = {s: {f"{n:g}": parts[f"equations|{s}|{n:g}"] for n in NOISES} for s in work.SYSTEMS}
-        costs = {s: [{"size": n, **parts[f"cost|{s}|{n}"]} for n in sizes] for s, sizes in work.COSTS.items()}
         kept = {key: curve for key, curve in curves.items() if curve is not None}
-        details = {"coverage": coverage, "methods": methods, "curves": kept, "costs": costs}
+        details = {"coverage": coverage, "methods": methods, "curves": kept}
         details |= {"alone": {s: mine[0] for s, mine in alone.items()}, "climate": climate, "equations": equations}
         return Outcome(rows, details)
 
@@ -118,8 +103,6 @@ class ForecastPage(Experiment):
             Picture("forecast-climate", draw.CLIMATE, lambda: draw.climate(details["climate"])),
             Picture("forecast-systems", draw.DOTS, lambda: draw.dots(result["rows"])),
             Picture("forecast-coverage", draw.COVERAGE, lambda: draw.coverage(details["coverage"])),
-            Picture("forecast-radius", draw.RADIUS, lambda: draw.radius(result["rows"])),
-            Picture("forecast-cost", draw.COST, lambda: draw.costs(details["costs"])),
         ]
 
     def verdicts(self, result: Result) -> list[Verdict]:
@@ -183,54 +166,41 @@ def label(rate: int, noise: float = 0.0, missing: float = 0.0) -> str:
     return f"{rate} per Lyapunov time{said}"
 
 
-def median(rows: list[dict[str, Any]], case: str, method: str, metric: str) -> float:
+def median(rows: Rows, case: str, method: str, metric: str) -> float:
     """Over systems, of the means over trajectories."""
-    return float(
-        np.median([r["mean"] for r in rows if (r["parameter"], r["method"], r["metric"]) == (case, method, metric)])
-    )
+    return float(np.median([*means(rows, "dataset", parameter=case, method=method, metric=metric).values()]))
 
 
 def _overview(result: Result) -> Table:
     rows = result["rows"]
-    lines: list[list[Cell | str]] = []
+    lines: list[Line] = []
     for case in (label(*case) for case in CASES):
         for method in METHODS:
             mark = "best" if method == work.OURS else ""
-            means = [r["mean"] for r in rows if (r["parameter"], r["method"], r["metric"]) == (case, method, "vpt")]
-            times = f"{median(rows, case, method, 'vpt'):.2f} ({np.mean(means):.2f})"
+            mean = np.mean([*means(rows, "dataset", parameter=case, method=method, metric="vpt").values()])
+            times = f"{median(rows, case, method, 'vpt'):.2f} ({mean:.2f})"
             lines.append([case, method, Cell(times, mark), f"{median(rows, case, method, 'smape'):.1f}"])
     header = ["samples", "method", "valid prediction time, Lyapunov times: median (mean)", "median sMAPE"]
     return Table("Ten systems, 512 samples of context, ten Lyapunov times ahead.", header, lines)
 
 
 def _systems(result: Result) -> Table:
-    lines: list[list[Cell | str]] = []
+    lines: list[Line] = []
     case = label(30)
     for system in work.SYSTEMS:
-        mine = {
-            (r["method"], r["metric"]): r["mean"]
-            for r in result["rows"]
-            if (r["dataset"], r["parameter"]) == (system, case)
-        }
-        least = min(mine[m, "smape"] for m in work.BASELINES)
-        lines.append(
-            [
-                system,
-                result["details"]["methods"][f"{system}|{case}"],
-                f"{mine[work.OURS, 'vpt']:.1f}",
-                Cell(f"{mine[work.OURS, 'smape']:.1f}", "good" if mine[work.OURS, "smape"] <= 1.1 * least else "bad"),
-                f"{least:.1f}",
-                f"{mine[work.OURS, 'coverage']:.2f}",
-                f"{mine[work.OURS, 'seconds']:.2f}",
-            ]
-        )
+        mine = means(result["rows"], "metric", dataset=system, parameter=case, method=work.OURS)
+        smapes = means(result["rows"], "method", dataset=system, parameter=case, metric="smape")
+        least = min(smapes[m] for m in work.BASELINES)
+        ours = Cell(f"{mine['smape']:.1f}", "good" if mine["smape"] <= 1.1 * least else "bad")
+        line: Line = [system, result["details"]["methods"][f"{system}|{case}"], f"{mine['vpt']:.1f}", ours]
+        lines.append([*line, f"{least:.1f}", f"{mine['coverage']:.2f}", f"{mine['seconds']:.2f}"])
     header = ["system", "chosen in context", "Lyapunov times", "sMAPE", "best baseline", "coverage", "CPU seconds"]
     return Table("The systems one by one, 30 samples per Lyapunov time, no noise.", header, lines)
 
 
 def _alone(result: Result) -> Table:
-    found = {(r["dataset"], r["method"]): r["mean"] for r in result["rows"] if r["metric"] == "vpt alone"}
-    lines: list[list[Cell | str]] = []
+    found = means(result["rows"], "dataset", "method", metric="vpt alone")
+    lines: list[Line] = []
     for system, first in result["details"]["alone"].items():
         times, base = found[system, "vpt"], found[system, "baseline"]
         methods = "; ".join(dict.fromkeys(first["methods"]))
@@ -240,7 +210,7 @@ def _alone(result: Result) -> Table:
 
 
 def _equations(result: Result) -> Table:
-    lines: list[list[Cell | str]] = []
+    lines: list[Line] = []
     for system, found in result["details"]["equations"].items():
         for noise, one in found.items():
             share = f"{float(noise):.0%}"
@@ -252,9 +222,8 @@ def _equations(result: Result) -> Table:
 
 
 def _climate(result: Result) -> Table:
-    rows = [r for r in result["rows"] if r["parameter"] == "10 000 steps"]
-    found = {(r["dataset"], r["metric"]): r["mean"] for r in rows}
-    lines: list[list[Cell | str]] = []
+    found = means(result["rows"], "dataset", "metric", parameter="10 000 steps")
+    lines: list[Line] = []
     for system, one in result["details"]["climate"].items():
         ours = found[system, "spectrum"]
         cells = [f"{found[system, m]:.3f}" for m in ("spectrum_floor", "histogram", "histogram_floor")]
@@ -264,10 +233,8 @@ def _climate(result: Result) -> Table:
 
 
 def _white(result: Result) -> Table:
-    rows = {
-        (r["parameter"], r["method"], r["metric"]): r["mean"] for r in result["rows"] if r["dataset"] == "White Signal"
-    }
-    lines: list[list[Cell | str]] = [
+    rows = means(result["rows"], "parameter", "method", "metric", dataset="White Signal")
+    lines: list[Line] = [
         [f"γ = {c:g} Hz", m, f"{rows[c, m, 'periods']:.2f}", f"{rows[c, m, 'fewest periods']:.2f}"]
         for c in CUTOFFS
         for m in METHODS

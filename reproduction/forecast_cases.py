@@ -1,4 +1,4 @@
-"""The work behind the page `forecast`: forecasts of chaotic systems and White Signals, costs, closed loops."""
+"""The work behind the page `forecast`: forecasts of chaotic systems and White Signals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import chaos, signals
-from prophecy.bases import fout, legt
-from prophecy.constructions import next_value
 from prophecy.evaluation import smape, valid_prediction_time
 from prophecy.forecasting import forecast
 from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.repeats import Copy, Repetition
 from prophecy.forecasting.series import Model
-from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Rows
 
 Array = NDArray[np.float64]
@@ -100,46 +97,3 @@ def white_case(cutoff: float, seed: int) -> dict[str, Any]:
             lost = np.flatnonzero(np.abs(path - truth) > 0.3 * series.std())
             found.setdefault(name, []).append(float(lost[0] if lost.size else len(truth)) / period)
     return found
-
-
-def closed_loop_radius(order: int, kind: str, samples: int = 10_000) -> float:
-    """Spectral radius per step of the paper's predictor fed with its own output: u' = C x' + D u, x' = A x + B u."""
-    basis = legt(order, window=1.0) if kind == "LegT" else fout(order, window=1.0)
-    system = next_value(basis, dt=1.0 / samples)
-    a, b, c, d = system.A, system.B, system.C, system.D
-    loop = np.block([[a, b[:, None]], [(c @ a)[None], np.array([[c @ b + d]])]])
-    return float(np.max(np.abs(np.linalg.eigvals(loop))))
-
-
-def solved_radius(cutoff: float, kind: str) -> float:
-    """The same of a recurrence solved in context from a White Signal."""
-    values = signals.white_signal(cutoff, samples=10_000)[0][::20, None]
-    if kind == "undamped waves":
-        waves = fit_waves(16, 2, 1e-12, values, _all_rows(values))
-        return float(np.max(np.abs(waves.eigenvalues))) if waves else np.inf
-    linear = fit_linear(24, 1, 1e-10, values, _all_rows(values))
-    return float(np.max(np.abs(linear.eigenvalues))) if linear else np.inf
-
-
-COSTS: dict[str, list[int]] = {
-    "context": [32, 128, 512, 2048, 8192, 65_536, 1_000_000],
-    "variables": [1, 2, 3, 4, 8, 16, 32, 64],
-    "horizon": [10, 30, 100, 300, 1000, 3000, 10_000],
-}
-
-
-def cost(sweep: str, size: int) -> dict[str, float]:
-    """CPU seconds of one forecast (512 x 3, 300 steps but for what is swept), and of the linear autoregression."""
-    length, horizon = (size if sweep == "context" else CONTEXT), (size if sweep == "horizon" else 300)
-    variables = size if sweep == "variables" else 3
-    copies = -(-variables // 3)
-    series = np.concatenate([chaos.lorenz.sample(min(length, 4096), seed=s) for s in range(copies)], axis=1)
-    context = np.tile(series, (-(-length // len(series)), 1))[:length, :variables]
-    spent: list[float] = []
-    while len(spent) < 3 and sum(spent) < 1.0:  # the best of three, where it is short enough to be disturbed
-        began = time.process_time()
-        forecast(context, horizon)
-        spent.append(time.process_time() - began)
-    began = time.process_time()
-    baselines_ahead(context[-4096:], horizon)
-    return {"seconds": min(spent), "linear": time.process_time() - began}

@@ -10,6 +10,7 @@ import numpy as np
 
 from reproduction import style
 from reproduction.forecast_cases import BASELINES, OURS, SYSTEMS
+from reproduction.rows import distinct, means
 
 GALLERY = (
     "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black (white on a dark "
@@ -27,15 +28,6 @@ CLIMATE = (
 )
 DOTS = "Valid prediction time of each system; bars reach from the best baseline to the forecast."
 COVERAGE = "Share of values, with the noise of the context, inside the intervals of level 0.9; mean over systems."
-RADIUS = (
-    "Growth of an error per step when a predictor is fed with its own output, minus 1; values below 1e-9 are drawn "
-    "there. LegT blows up; FouT, with the right frequencies, stays within 1e-7 of 1, and recurrences solved in context "
-    "lie on it. The page on several steps has more."
-)
-COST = (
-    "CPU time of one forecast on one core; 512 samples, 3 variables and 300 steps but for what is swept. Dotted: a "
-    "quarter of a second. With 32 samples or 64 variables the autoregression has too many unknowns and is left out."
-)
 
 SHOWN = (
     ("Lorenz", "30 per Lyapunov time"),
@@ -79,16 +71,15 @@ def _continued(axis: Any, curve: Mapping[str, Any]) -> tuple[Any, Any]:
 def _finished(figure: Any, axes: Any, below: str) -> Any:
     for axis in axes[-2:]:
         axis.set_xlabel(below)
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
-    return figure
+    return style.legended(figure, axes[0], 2, "lower center")
 
 
 def dots(rows: list[Mapping[str, Any]]) -> Any:
-    cases = list(dict.fromkeys(r["parameter"] for r in rows if r["metric"] == "vpt"))
+    cases = distinct([r for r in rows if r["metric"] == "vpt"], "parameter")
     figure, axes = style.figure(1, len(cases), height=4.2, sharey=True)
     places = np.arange(len(SYSTEMS))[::-1]
     for axis, case in zip(axes, cases, strict=True):
-        found = {(r["dataset"], r["method"]): r["mean"] for r in rows if (r["parameter"], r["metric"]) == (case, "vpt")}
+        found = means(rows, "dataset", "method", parameter=case, metric="vpt")
         ours = [found[s, OURS] for s in SYSTEMS]
         best = [max(found[s, m] for m in BASELINES) for s in SYSTEMS]
         axis.hlines(places, best, ours, color=style.COLOURS["prophecy"], alpha=0.35, linewidth=5)
@@ -99,8 +90,7 @@ def dots(rows: list[Mapping[str, Any]]) -> Any:
         axis.set_xticks([0, 5, 10])
     axes[0].set_yticks(places, [name.replace(", ", ",\n") for name in SYSTEMS], fontsize=8.5)
     figure.supxlabel("valid prediction time, Lyapunov times", fontsize=11)
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside upper right")
-    return figure
+    return style.legended(figure, axes[0], 2, "upper right")
 
 
 def coverage(bins: Mapping[str, list[float]]) -> Any:
@@ -111,40 +101,6 @@ def coverage(bins: Mapping[str, list[float]]) -> Any:
     axis.axhline(0.9, color=style.INK, linestyle=":", linewidth=1.2)
     axis.set(xlabel="Lyapunov times ahead", ylabel="share inside", ylim=(0.5, 1.01), xlim=(0, 10))
     axis.legend(loc="lower right", fontsize=9)
-    return figure
-
-
-def radius(rows: list[Mapping[str, Any]]) -> Any:
-    figure, (axis,) = style.figure(1, 1, width=7.5, height=3.4)
-    for kind in ("LegT", "FouT"):
-        mine = [(r["order"], r["mean"]) for r in rows if r["metric"] == "radius" and r["method"] == kind]
-        orders, radii = zip(*mine, strict=True)
-        axis.semilogy(orders, np.maximum(np.array(radii) - 1, 1e-9), "o-", color=style.COLOURS[kind], label=kind)
-    solved = [r for r in rows if r["metric"] == "radius" and r["order"] is None]
-    most = max(abs(r["mean"] - 1) for r in solved)
-    axis.axhline(max(most, 1e-9), color=style.COLOURS["prophecy"], linestyle="--", label="solved in context, at most")
-    axis.set(xlabel="order N", ylabel="spectral radius − 1, per step")
-    axis.legend(loc="center right")
-    return figure
-
-
-def costs(sweeps: Mapping[str, list[Mapping[str, float]]]) -> Any:
-    figure, axes = style.figure(1, 3, height=3.2, sharey=True)
-    names = {"context": "samples of context", "variables": "variables", "horizon": "steps ahead"}
-    for axis, (sweep, points) in zip(axes, sweeps.items(), strict=True):
-        sizes = [point["size"] for point in points]
-        axis.loglog(sizes, [p["seconds"] for p in points], "o-", color=style.COLOURS["prophecy"], label="forecast")
-        axis.loglog(
-            sizes,
-            [p["linear"] for p in points],
-            "s-",
-            color=style.COLOURS["autoregression"],
-            label="the three baselines",
-        )
-        axis.axhline(0.25, color=style.INK, linestyle=":", linewidth=1.2)
-        axis.set_xlabel(names[sweep])
-    axes[0].set_ylabel("CPU seconds")
-    axes[1].legend(loc="lower right", fontsize=9)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from prophecy.constructions import series_derivative
 from prophecy.evaluation import mean_absolute_error, mean_squared_error
 from prophecy.system import Continuous, System
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
 from reproduction.order_sweep import ORDERS, RISE
-from reproduction.rows import ratio, row
+from reproduction.rows import Array, Json, Parts, ratio, row
 
 SIGNALS = ((paper.WHITE, 1.0), (paper.WHITE, 5.0), (paper.FILTERED, 0.05), (paper.FILTERED, 0.3))
 READINGS = ("FouT as printed", "FouT")
@@ -91,7 +91,7 @@ class FoutSearch(Experiment):
                     value.setdefault(f"{method}|{name}", []).append(error)
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = []
         for variant, part in parts.items():
             for dataset, parameter in SIGNALS:
@@ -130,14 +130,13 @@ class FoutSearch(Experiment):
             axis.tick_params(labelbottom=True)
         figure.supxlabel("states N", fontsize=11)
         figure.supylabel("error / error of N = 1", fontsize=11)
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 4)
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         for variant, part in result["details"]["curves"].items():
             for method in READINGS:
-                line: list[Cell | str] = [variant, {"FouT": "FouT, right"}.get(method, method)]
+                line: Line = [variant, {"FouT": "FouT, right"}.get(method, method)]
                 for name in _names():
                     rise, peak, fall = bump(part[f"{method}|{name}"])
                     text = (
@@ -257,7 +256,7 @@ CONSTRUCTIONS: dict[str, Callable[[Basis], Continuous]] = {
 }
 
 
-def _error(reading: Reading, system: System, u: paper.Array) -> float | None:
+def _error(reading: Reading, system: System, u: Array) -> float | None:
     """Mean error over the functions; None if the state has exploded."""
     start = u[:, :1] * np.linalg.solve(np.eye(system.order) - system.A, system.B) if reading.settled else None
     y, _ = run(system, u, engine="lifted", state=start)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from reproduction.rows import agrees, mean_and_deviation, ratio
+from reproduction.rows import Json, Parts, Rows, agrees, mean_and_deviation, named, number, ratio
 
-Json = Any
 Result = dict[str, Any]
 
 
@@ -36,7 +35,7 @@ class Unit:
 class Outcome:
     """Rows of the results file, and whatever else the pictures need."""
 
-    rows: list[dict[str, Json]]
+    rows: Rows
     details: dict[str, Json] = field(default_factory=dict)
 
 
@@ -92,6 +91,9 @@ class Cell:
     mark: str = ""
 
 
+Line = list[Cell | str]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of the report; plain strings are cells without a mark."""
@@ -101,12 +103,19 @@ class Table:
     rows: Sequence[Sequence[Cell | str]]
 
 
+def marked(values: Sequence[float], best: float | None = None, form: Callable[[float], str] = number) -> Line:
+    """Cells of these values; the best one, the least if none is given, is marked."""
+    least = min(values) if best is None else best
+    return [Cell(form(value), "best" if value == least else "") for value in values]
+
+
 class Experiment(ABC):
     """A figure or table of the paper, or a page beyond it. See the package's docstring for how to add one.
 
-    `early` pages are computed first; `data` are files beside this one that the page reads; `lead` names a picture that
-    the report shows at its top; `caption` stands below the page's picture ({functions}: how many), and `alt` says what
-    is to be seen there to somebody who cannot see it.
+    `early` pages are computed first; `data` are files beside this one that the page reads; `given` is what the numbers
+    depend on besides seed, functions and code, shown in the report; `lead` names a picture that the report shows at its
+    top; `caption` stands below the page's picture ({functions}: how many), and `alt` says what is to be seen there to
+    somebody who cannot see it.
     """
 
     name: str
@@ -117,13 +126,17 @@ class Experiment(ABC):
     introduction: str = ""
     early: bool = False
     data: tuple[str, ...] = ()
+    given: tuple[tuple[str, Json], ...] = ()
     lead: str = ""
     caption: str = ""
     alt: str = ""
+    question: str = ""
+    method: tuple[str, ...] = ()
+    doubts: str = ""
 
     def settings(self, ask: Ask) -> dict[str, Json]:
-        """What the numbers depend on besides seed, functions and code; shown in the report."""
-        return {}
+        """`given`, and what else of it depends on what was asked for."""
+        return dict(self.given)
 
     def size(self, ask: Ask) -> int:
         """Functions per data set in this run."""
@@ -136,7 +149,7 @@ class Experiment(ABC):
     def compute(self, ask: Ask, unit: Unit) -> Json: ...
 
     @abstractmethod
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome: ...
+    def gather(self, ask: Ask, parts: Parts) -> Outcome: ...
 
     def draw(self, result: Result) -> Any:
         """The page's picture, as a figure of matplotlib's."""
@@ -166,10 +179,6 @@ class Experiment(ABC):
 class OpenQuestion(Experiment):
     """A question the paper's conclusion leaves open: what is asked, how it is answered, what would change our mind."""
 
-    question: str
-    method: tuple[str, ...]
-    doubts: str
-
 
 def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:
     """paper | ours | ratio for every row; rows without a paper value show ours alone."""
@@ -178,15 +187,7 @@ def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:
         fits = agrees(line)
         factor = "–" if fits is None else ratio(line["mean"] / line["paper_mean"])
         mark = "quiet" if fits is None else "good" if fits else "bad"
-        name = line["dataset"] if line["parameter"] is None else f"{line['dataset']} {line['parameter']}"
         method = line["method"] if line["order"] is None else f"{line['method']}, N = {line['order']}"
-        lines.append(
-            [
-                name,
-                method,
-                mean_and_deviation(line["paper_mean"], line["paper_std"]),
-                mean_and_deviation(line["mean"], line["std"]),
-                Cell(factor, mark),
-            ]
-        )
+        values = [mean_and_deviation(line[f"{whose}mean"], line[f"{whose}std"]) for whose in ("paper_", "")]
+        lines.append([named(line["dataset"], line["parameter"]), method, *values, Cell(factor, mark)])
     return Table(caption, ["signal", "method", "paper", "ours", "ours / paper"], lines)

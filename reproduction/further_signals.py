@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Experiment, Outcome, Result, Table, Unit, Verdict, marked
+from reproduction.rows import Array, Json, Parts, means, number, row
 
-SIGNALS: dict[str, Callable[..., paper.Array]] = {
+SIGNALS: dict[str, Callable[..., Array]] = {
     "single sine, up to 600 rad": signals.single_sine,
     "sums of 20 sines": signals.sines,
     "Legendre sums": signals.legendre,
@@ -34,15 +34,13 @@ class FurtherSignals(Experiment):
     reference = "In the authors' code, not in the paper"
     place = 75
     functions = 50
+    given = (("order", ORDER),)
     introduction = (
         "The authors' published code also draws single sines of up to 600 radians, polynomials with random roots, "
         "Brownian and geometric Brownian motion and the logistic map. Their settings are not all known; ours: ten "
         "roots uniform in (0, 1), divided by the largest absolute value; motions of variance 1 at the end; rate 3.9. "
         "All sequences have 10 000 samples, the window is the whole of them, N = 65 as in the tables."
     )
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"order": ORDER}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit(name, {"signal": name}) for name in SIGNALS]
@@ -55,7 +53,7 @@ class FurtherSignals(Experiment):
         value["shown"] = u[0, ::20].tolist()
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = [
             row(name, None, method, ORDER if method in METHODS else None, "mse", parts[name][method])
             for name in SIGNALS
@@ -71,7 +69,7 @@ class FurtherSignals(Experiment):
 
     def draw(self, result: Result) -> Any:
         figure, axes = style.figure(2, len(SIGNALS) // 2 * 2, height=2.1, gridspec_kw={"height_ratios": [0.7, 1]})
-        columns = len(SIGNALS)
+        columns, found = len(SIGNALS), means(result["rows"], "dataset", "method")
         for place, name in enumerate(SIGNALS):
             top, bottom = axes[place], axes[columns + place]
             shown = result["details"]["shown"][name]
@@ -79,7 +77,7 @@ class FurtherSignals(Experiment):
             top.set_title(name.replace(", ", "\n").replace(" ", "\n", 1), fontsize=8)
             top.set_xticks([])
             top.set_yticks([])
-            heights = [_mean(result, name, m) / _mean(result, name, COPY) for m in (*METHODS, LINE)]
+            heights = [found[name, m] / found[name, COPY] for m in (*METHODS, LINE)]
             colours = [*(style.COLOURS[m] for m in METHODS), style.COLOURS["line"]]
             bottom.axhline(1.0, color=style.COLOURS["copy"], linewidth=1, linestyle="--")
             for i, (height, colour) in enumerate(zip(heights, colours, strict=True)):
@@ -89,23 +87,15 @@ class FurtherSignals(Experiment):
             if place:
                 bottom.set_yticklabels([])
         axes[columns].set_ylabel("MSE / copying")
-        figure.legend(*axes[columns].get_legend_handles_labels(), ncols=4, loc="outside lower center")
-        return figure
+        return style.legended(figure, axes[columns], 4, "lower center")
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for name in SIGNALS:
-            found = {r["method"]: r["mean"] for r in result["rows"] if r["dataset"] == name}
-            least = min(found.values())
-            lines.append([name, *(Cell(number(v), "best" if v == least else "") for v in found.values())])
+        lines = [[name, *marked([*means(result["rows"], "method", dataset=name).values()])] for name in SIGNALS]
         return [Table("Mean squared error over the second half.", ["signal", *METHODS, COPY, LINE], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        over = {
-            name: _mean(result, name, "LegT") / _mean(result, name, COPY)
-            for name in SIGNALS
-            if _mean(result, name, COPY)
-        }
+        found = means(result["rows"], "dataset", "method")
+        over = {name: found[name, "LegT"] / found[name, COPY] for name in SIGNALS if found[name, COPY]}
         bad = [name for name, value in over.items() if value >= 1]
         return [
             Verdict(
@@ -116,7 +106,3 @@ class FurtherSignals(Experiment):
                 + ": the next value there is chance, no smooth function of time, or too fast for N = 65.",
             )
         ]
-
-
-def _mean(result: Result, name: str, method: str) -> float:
-    return float(next(r["mean"] for r in result["rows"] if (r["dataset"], r["method"]) == (name, method)))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from reproduction import style, switching, trained_runs
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, ratio, row
+from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, distinct, held, means, number, ratio, row
 from reproduction.switching import RATES, SEED, SINCE
 from reproduction.trained_runs import GPU, SHORT
 
@@ -27,12 +27,9 @@ TRIVIAL: dict[str, Callable[[switching.Array], switching.Array]] = {
     "median of the last 5": switching.running_median,
 }
 """What anyone would try first: neither memory nor gate."""
-SHOWN = 0.05
-"""The outlier rate at which the time since the switch is drawn."""
-FRESH = 4
-"""Samples after a switch within which the gate, which needs three of them, has hardly seen it."""
-SETTLED = 24
-"""Samples after a switch from which a model counts as settled."""
+SHOWN = 0.05  # the outlier rate at which the time since the switch is drawn
+FRESH = 4  # samples after a switch within which the gate, which needs three of them, has hardly seen it
+SETTLED = 24  # samples after a switch from which a model counts as settled
 
 
 class Gating(OpenQuestion):
@@ -94,23 +91,22 @@ class Gating(OpenQuestion):
             steps, scored = trained_runs.shortened(ask, selective.SHORT.steps, selective.SHORT.sequences)
             return selective.train(replace(selective.SHORT, steps=steps, sequences=scored), [0], ask.device)
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         curves: dict[str, Any] = {name: [parts[name]] for name in (*TRIVIAL, *CONSTRUCTED)}
-        origins = {}
-        for label, run in ((SHORT, parts["short run"]), (GPU, trained_runs.committed("selective"))):
-            if run is None:
-                continue
-            origins[label] = trained_runs.origin(run)
+        runs = {SHORT: parts["short run"], GPU: trained_runs.committed("selective")}
+        for label, run in runs.items():
             for model in run["models"]:
                 curves.setdefault(trained_name(model, label), []).append(model)
-        rows = []
-        for name, found in curves.items():
-            for index, rate in enumerate(RATES):
-                rows.append(row("switches and outliers", rate, name, None, "mse", [m["mse"][index] for m in found]))
+        rows = [
+            row("switches and outliers", rate, name, None, "mse", [m["mse"][index] for m in found])
+            for name, found in curves.items()
+            for index, rate in enumerate(RATES)
+        ]
         drawn = {
             name: {"mse": [m["mse"] for m in found], "since": [m["mse since"][RATES.index(SHOWN)] for m in found]}
             for name, found in curves.items()
         }
+        origins = {label: trained_runs.origin(run) for label, run in runs.items()}
         return Outcome(rows, {"curves": drawn, "origins": origins})
 
     def pictures(self, result: Result) -> list[Picture]:
@@ -130,24 +126,27 @@ class Gating(OpenQuestion):
         ]
 
     def tables(self, result: Result) -> list[Table]:
-        names = list(dict.fromkeys(r["method"] for r in result["rows"]))
-        lines: list[list[Cell | str]] = []
-        for name in names:
-            found = [r["mean"] for r in result["rows"] if r["method"] == name]
-            lines.append([name, *(number(v) for v in found), number(settled(result, name))])
+        lines = [
+            [
+                name,
+                *map(number, means(result["rows"], "parameter", method=name).values()),
+                number(settled(result, name)),
+            ]
+            for name in distinct(result["rows"], "method")
+        ]
         header = ["model", *(f"{100 * r:g} %" for r in RATES), f"settled, {100 * SHOWN:g} %"]
         caption = f"Mean squared error by share of outliers; last: {SETTLED} samples or more after a switch."
         return [Table(caption, header, lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        mean = {(r["method"], r["parameter"]): r["mean"] for r in result["rows"]}
+        mean = means(result["rows"], "method", "parameter")
         gain = {r: mean["no gate", r] / mean[GATE, r] for r in RATES}
         alone = [mean["input gate only", r] for r in RATES]
         ahead = {name: [r for r in RATES if mean[GATE, r] < mean[name, r]] for name in TRIVIAL}
         made = [
             Verdict(
                 "The construction gains from a constructed gate.",
-                all(g > 1 for g in gain.values()) or (None if max(gain.values()) > 1 else False),
+                held(sum(g > 1 for g in gain.values()), len(gain)),
                 "With both parts its error falls by a factor of "
                 + ", ".join(f"{number(g)} ({100 * r:g} %)" for r, g in gain.items())
                 + " at these shares of outliers. The input gate alone diverges: it never lets a switch in, and its "
@@ -155,7 +154,7 @@ class Gating(OpenQuestion):
             ),
             Verdict(
                 "The constructed gate beats what needs no memory at all.",
-                judged([rates == list(RATES) for rates in ahead.values()], any(ahead.values())),
+                held(sum(map(len, ahead.values())), len(ahead) * len(RATES)),
                 "; ".join(f"{name}: beaten at {_shares(rates)} outliers" for name, rates in ahead.items())
                 + f". Mean squared error at {100 * RATES[0]:g} % and {100 * RATES[-1]:g} %: "
                 + ", ".join(
@@ -165,13 +164,8 @@ class Gating(OpenQuestion):
                 + ".",
             ),
         ]
-        full = [n for n in dict.fromkeys(r["method"] for r in result["rows"]) if n.endswith(GPU)]
-        return [*made, _has_to_be_trained(result, mean, full)] if full else made
-
-
-def judged(all_of: list[bool], some: bool) -> bool | None:
-    """True where all hold, None (in part) where some do, else False."""
-    return True if all(all_of) else (None if some else False)
+        full = [n for n in distinct(result["rows"], "method") if n.endswith(GPU)]
+        return [*made, _has_to_be_trained(result, mean, full)]
 
 
 def _has_to_be_trained(result: Result, mean: Mapping[tuple[str, float], float], full: list[str]) -> Verdict:
@@ -186,7 +180,7 @@ def _has_to_be_trained(result: Result, mean: Mapping[tuple[str, float], float], 
     over = {n: [mean[GATE, r] / mean[n, r] for r in RATES] for n in full}
     return Verdict(
         "A gate has to be trained to be any good.",
-        judged(wins, any(wins)),
+        held(sum(wins), len(wins)),
         f"Over all samples a trained model is best at {sum(wins[:-1])} of {len(RATES)} shares of outliers"
         + (f" (better untrained: {', '.join(lost)})" if lost else "")
         + ". The constructed gate has "
@@ -245,5 +239,4 @@ def _draw(curves: Mapping[str, Any]) -> Any:
     right.set(xscale="log", yscale="log", xlabel="samples since the switch", ylabel="MSE")
     right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     right.minorticks_off()
-    figure.legend(*left.get_legend_handles_labels(), ncols=2, loc="outside upper center")
-    return figure
+    return style.legended(figure, left, 2)

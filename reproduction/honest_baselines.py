@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
 from reproduction.beyond import FAMILIES
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import by_method, number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, Rows, best_rows, distinct, held, joined, means, named, number, row
 
-EQUATIONS: dict[str, Callable[[], paper.Array]] = {
+EQUATIONS: dict[str, Callable[[], Array]] = {
     "Bernoulli, RK45 defaults": lambda: signals.bernoulli(tolerance=signals.SCIPY_DEFAULTS),
     "Bernoulli, exact": signals.bernoulli,
     "Van der Pol, RK45 defaults": lambda: signals.van_der_pol(tolerance=signals.SCIPY_DEFAULTS),
     "Van der Pol, exact, u(0) = −0.999": lambda: signals.van_der_pol(end=10.0, initial=-0.999),
 }
-SIMPLE: dict[str, Callable[[paper.Array], paper.Array]] = {"copy": baselines.copy, "line": baselines.line}
+SIMPLE: dict[str, Callable[[Array], Array]] = {"copy": baselines.copy, "line": baselines.line}
 HINDSIGHT = " in hindsight"
 BEST, FLOOR = "best of the paper's models", "floor"
 COLUMNS = (BEST, *SIMPLE, *FAMILIES, FLOOR)
@@ -53,31 +52,31 @@ class Baselines(Experiment):
         else:
             u = paper.unit_signal(ask, unit)
         value = {name: mean_squared_error(u, predict(u)).tolist() for name, predict in SIMPLE.items()}
-        for method in paper.BASES:
-            for order in paper.ORDERS:
-                value[paper.label(method, order)] = mean_squared_error(u, paper.predict(method, order, u)).tolist()
+        for method, order in itertools.product(paper.BASES, paper.ORDERS):
+            key = f"{BEST}: {paper.label(method, order)}"
+            value[key] = mean_squared_error(u, paper.predict(method, order, u)).tolist()
         for name, family in FAMILIES.items():
             members = family(u)
             value[name] = mean_squared_error(u, baselines.in_context(u, members.values())).tolist()
             for setting, y in members.items():
-                value[f"{name}: {setting}"] = mean_squared_error(u, y).tolist()
+                value[f"{name}{HINDSIGHT}: {setting}"] = mean_squared_error(u, y).tolist()
         if unit.arguments.get("dataset") == paper.FILTERED:
             oracle = baselines.filtered_noise_oracle(u, unit.arguments["parameter"])
             value["oracle"] = mean_squared_error(u, oracle).tolist()
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows: list[dict[str, Json]] = []
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows: Rows = []
         settings: dict[str, dict[str, str]] = {}
-        for dataset, parameter in paper.CELLS:
-            values = paper.joined(parts, dataset, parameter)
-            rows += _rows(dataset, parameter, values, settings.setdefault(f"{dataset} {parameter}", {}))
-            if dataset == paper.FILTERED:
+        for dataset, parameter in (*paper.CELLS, *((name, None) for name in EQUATIONS)):
+            signal = named(dataset, parameter)
+            values = parts[signal] if parameter is None else joined(parts, signal)
+            rows += [row(dataset, parameter, name, None, "mse", values[name]) for name in (*SIMPLE, *FAMILIES)]
+            best, settings[signal] = best_rows(dataset, parameter, CHOSEN, values)
+            rows += best
+            if parameter is not None and dataset == paper.FILTERED:
                 rows.append(row(dataset, parameter, "oracle", None, "mse", values["oracle"]))
-                floor = baselines.innovation_floor(parameter)
-                rows.append(row(dataset, parameter, FLOOR, None, "mse", floor))
-        for name in EQUATIONS:
-            rows += _rows(name, None, parts[name], settings.setdefault(name, {}))
+                rows.append(row(dataset, parameter, FLOOR, None, "mse", baselines.innovation_floor(parameter)))
         return Outcome(rows, {"hindsight": settings})
 
     caption = (
@@ -87,7 +86,6 @@ class Baselines(Experiment):
     alt = "Error over copying per signal: the line and autoregression lie orders of magnitude below the construction."
 
     def draw(self, result: Result) -> Any:
-        rows = result["rows"]
         styles = {
             BEST: (style.COLOURS["LegT"], "o", 9),
             "line": (style.COLOURS["line"], "_", 13),
@@ -97,10 +95,12 @@ class Baselines(Experiment):
         }
         figure, (left, right) = style.figure(1, 2, height=5.0, gridspec_kw={"width_ratios": [2.6, 1]})
         left.axhline(1.0, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
-        _points(left, rows, _signals(rows), "copy", styles)
+        found = _signals(result["rows"])
+        _points(left, found, "copy", styles)
         right.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.6, label="floor")
         copying = {"copy": (style.COLOURS["copy"], "D", 6)}
-        _points(right, rows, [s for s in _signals(rows) if s[0] == paper.FILTERED], FLOOR, {**styles, **copying})
+        noise = {signal: methods for signal, methods in found.items() if signal[0] == paper.FILTERED}
+        _points(right, noise, FLOOR, {**styles, **copying})
         right.margins(x=0.25)
         right.set(ylim=(0.7, 600))
         left.set_ylabel("MSE / MSE of copying")
@@ -111,16 +111,11 @@ class Baselines(Experiment):
         return figure
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for dataset, parameter in _signals(result["rows"]):
-            found = by_method(result["rows"], dataset, parameter)
-            honest = [found[name] for name in COLUMNS if name in found and name != FLOOR]
-            line: list[Cell | str] = [dataset if parameter is None else f"{dataset} {parameter}"]
-            line.append(Cell(number(best_printed(dataset, parameter)), "quiet"))
-            for name in COLUMNS:
-                value = found.get(name)
-                line.append(Cell(number(value), "best" if value == min(honest) else ""))
-            lines.append(line)
+        lines: list[Line] = []
+        for signal, found in _signals(result["rows"]).items():
+            honest = min(found[name] for name in COLUMNS if name != FLOOR)
+            cells = [Cell(number(found.get(name)), "best" if found.get(name) == honest else "") for name in COLUMNS]
+            lines.append([named(*signal), Cell(number(best_printed(*signal)), "quiet"), *cells])
         header = ["signal", "paper, best printed cell", *COLUMNS]
         caption = (
             "MSE of the next value; marked: the best honest predictor. The floor is rounding where none is shown. The "
@@ -129,27 +124,23 @@ class Baselines(Experiment):
         return [Table(caption, header, lines), _chosen(result)]
 
     def headline(self, result: Result) -> str:
-        found = [by_method(result["rows"], *signal) for signal in _signals(result["rows"])]
+        found = _signals(result["rows"]).values()
         won = sum(methods["line"] < methods[BEST] for methods in found)
         return (
             f"As a predictor, though, it loses to a straight line through two points on {won} of {len(found)} signals."
         )
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        gains, lost = {}, []
-        for dataset, parameter in _signals(result["rows"]):
-            found = by_method(result["rows"], dataset, parameter)
-            name = dataset if parameter is None else f"{dataset} {parameter}"
-            gains[name] = found[BEST] / found["line"]
-            if gains[name] < 1:
-                lost.append(name)
+        signals = _signals(result["rows"])
+        gains = {named(*signal): found[BEST] / found["line"] for signal, found in signals.items()}
+        lost = [name for name, gain in gains.items() if gain < 1]
         low, high = min(gains, key=lambda n: gains[n]), max(gains, key=lambda n: gains[n])
-        noise = [by_method(result["rows"], *cell) for cell in paper.CELLS if cell[0] == paper.FILTERED]
+        noise = [found for signal, found in signals.items() if signal[0] == paper.FILTERED]
         oracle, regressed = ([found[name] / found[FLOOR] for found in noise] for name in ("oracle", "autoregression"))
         return [
             Verdict(
                 "The construction is a competitive one-step predictor.",
-                True if len(lost) == len(gains) else (None if lost else False),
+                held(len(lost), len(gains)),
                 f"A straight line through the last two samples beats the best of LegT and FouT on "
                 f"{len(gains) - len(lost)} of {len(gains)} signals, by a factor of {number(gains[low])} ({low}) to "
                 f"{number(gains[high])} ({high}).",
@@ -163,24 +154,12 @@ class Baselines(Experiment):
         ]
 
 
-def _rows(
-    dataset: str, parameter: float | None, values: Mapping[str, list[float]], chosen: dict[str, str]
-) -> list[dict[str, Json]]:
-    """One row per column; the best of the paper's models and of each family are picked by their mean over functions."""
-    rows = [row(dataset, parameter, name, None, "mse", values[name]) for name in (*SIMPLE, *FAMILIES)]
-    models = [paper.label(m, n) for m in paper.BASES for n in paper.ORDERS]
-    options = {BEST: models}
-    for family in ("autoregression", "Savitzky–Golay"):
-        options[family + HINDSIGHT] = [name for name in values if name.startswith(f"{family}: ")]
-    for name, members in options.items():
-        best = min(members, key=lambda member: float(np.mean(values[member])))
-        chosen[name] = best.split(": ")[-1].replace("|", ", N = ")
-        rows.append(row(dataset, parameter, name, None, "mse", values[best]))
-    return rows
+Signals = dict[tuple[str, float | None], dict[str, float]]
 
 
-def _signals(rows: list[dict[str, Any]]) -> list[tuple[str, float | None]]:
-    return list(dict.fromkeys((line["dataset"], line["parameter"]) for line in rows))
+def _signals(rows: Rows) -> Signals:
+    """Means by method, of every signal."""
+    return {(d, p): means(rows, "method", dataset=d, parameter=p) for d, p in distinct(rows, "dataset", "parameter")}
 
 
 def best_printed(dataset: str, parameter: float | None) -> float | None:
@@ -192,42 +171,31 @@ def best_printed(dataset: str, parameter: float | None) -> float | None:
 
 
 def _chosen(result: Result) -> Table:
-    lines = []
-    for (dataset, parameter), chosen in zip(
-        _signals(result["rows"]), result["details"]["hindsight"].values(), strict=True
-    ):
-        found = by_method(result["rows"], dataset, parameter)
-        name = dataset if parameter is None else f"{dataset} {parameter}"
-        lines.append([name, *(f"{chosen[method]}: {number(found[method])}" for method in CHOSEN)])
+    lines = [
+        [named(*signal), *(f"{chosen[method]}: {number(found[method])}" for method in CHOSEN)]
+        for signal, found in _signals(result["rows"]).items()
+        for chosen in [result["details"]["hindsight"][named(*signal)]]
+    ]
     return Table("What turned out best, and its MSE.", ["signal", *CHOSEN], lines)
 
 
-def _points(
-    axis: Any,
-    rows: list[dict[str, Any]],
-    shown: list[tuple[str, float | None]],
-    unit: str,
-    styles: Mapping[str, tuple[str, str, int]],
-) -> None:
+def _points(axis: Any, shown: Signals, unit: str, styles: Mapping[str, tuple[str, str, int]]) -> None:
     axis.set_yscale("log")
     for name, (colour, marker, size) in styles.items():
-        found = [by_method(rows, dataset, parameter) for dataset, parameter in shown]
-        values = [methods[name] / methods[unit] for methods in found]
+        values = [methods[name] / methods[unit] for methods in shown.values()]
         options = {"markersize": size, "markeredgewidth": 2, "label": name}
         axis.plot(range(len(shown)), values, linestyle="none", marker=marker, color=colour, **options)
-    axis.set_xticks(range(len(shown)), [_short(dataset, parameter) for dataset, parameter in shown], fontsize=8)
+    axis.set_xticks(range(len(shown)), [_short(*signal) for signal in shown], fontsize=8)
     axis.grid(axis="x", visible=False)
 
 
+SHORTER = {
+    ", u(0) = −0.999": "", ", ": "\n", "RK45 defaults": "RK45", "Van der Pol": "VdP",
+    "White Signal γ =": "White\nγ =", "Filtered Noise α =": "Filtered\nα =",
+}  # fmt: skip
+
+
 def _short(dataset: str, parameter: float | None) -> str:
-    if parameter is None:
-        return (
-            dataset.replace(", u(0) = −0.999", "")
-            .replace(", ", "\n")
-            .replace("RK45 defaults", "RK45")
-            .replace("Van der Pol", "VdP")
-        )
-    return (
-        dataset.replace("White Signal γ =", "White\nγ =").replace("Filtered Noise α =", "Filtered\nα =")
-        + f" {parameter:g}"
-    )
+    for long, short in SHORTER.items():
+        dataset = dataset.replace(long, short)
+    return dataset if parameter is None else f"{dataset} {parameter:g}"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from reproduction import products, style, trained_runs
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, distinct, held, means, number, row
 from reproduction.trained_runs import GPU, SHORT
 
 DEGREES = {1: "linear readout", 2: "products of two", 3: "products of three"}
 COPY = "copying"
-SAME = 0.05
-"""Share by which a valid time has to be longer to count as longer; trajectories differ by more."""
+SAME = 0.05  # share by which a valid time has to be longer to count as longer; trajectories differ by more
 
 
 class LayersAfter(OpenQuestion):
@@ -64,32 +63,21 @@ class LayersAfter(OpenQuestion):
             steps, _ = trained_runs.shortened(replace(ask, functions=None), perceptron.SHORT.steps, 1)
             return perceptron.train(replace(perceptron.SHORT, steps=steps), [0], ask.device, jobs=1)
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = []
         for name in products.SYSTEMS:
-            for label, order, found in _by_label(parts[name]):
-                rows.append(row(name, None, label, order, "mse", [f["mse"] for f in found]))
-                rows.append(row(name, None, label, order, "lyapunov times", [f["vpt"] for f in found]))
-        origins = {}
-        for label, run in ((SHORT, parts["short run"]), (GPU, trained_runs.committed("perceptron"))):
-            if run is None:
-                continue
-            origins[label] = trained_runs.origin(run)
-            for name in products.SYSTEMS[: run["plan"]["systems"]]:
-                for kind in ("in context", "beforehand"):
-                    for order, _ in run["plan"]["memories"]:
-                        found = [
-                            c
-                            for r in run["results"]
-                            if (r["kind"], r["order"]) == (kind, order)
-                            for c in r["cases"]
-                            if c["system"] == name
-                        ]
-                        rows.append(row(name, None, f"MLP {kind}, {label}", order, "mse", [f["mse"] for f in found]))
-                        rows.append(
-                            row(name, None, f"MLP {kind}, {label}", order, "lyapunov times", [f["vpt"] for f in found])
-                        )
-        return Outcome(rows, {"origins": origins})
+            for entry in parts[name]:
+                rows += _scored(name, entry["label"], entry["order"], entry["cases"])
+        runs = {SHORT: parts["short run"], GPU: trained_runs.committed("perceptron")}
+        for label, run in runs.items():
+            plan, kinds = run["plan"], ("in context", "beforehand")
+            for name, kind, (order, _) in itertools.product(
+                products.SYSTEMS[: plan["systems"]], kinds, plan["memories"]
+            ):
+                own = [r["cases"] for r in run["results"] if (r["kind"], r["order"]) == (kind, order)]
+                found = [case for cases in own for case in cases if case["system"] == name]
+                rows += _scored(name, f"MLP {kind}, {label}", order, found)
+        return Outcome(rows, {"origins": {label: trained_runs.origin(run) for label, run in runs.items()}})
 
     def pictures(self, result: Result) -> list[Picture]:
         told = "; ".join(f"{name}: {text}" for name, text in result["details"]["origins"].items())
@@ -106,16 +94,11 @@ class LayersAfter(OpenQuestion):
         ]
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for label, order in _models(result["rows"]):
-            lines.append(
-                [
-                    label,
-                    str(order),
-                    number(one_step(result["rows"], label, order)),
-                    f"{many(result['rows'], label, order):.2f}",
-                ]
-            )
+        rows = result["rows"]
+        lines = [
+            [label, str(n), number(one_step(rows, label, n)), f"{many(rows, label, n):.2f}"]
+            for label, n in distinct(rows, "method", "order")
+        ]
         header = ["readout", "states per variable", "one step: MSE, geometric mean", "Lyapunov times, mean"]
         return [Table("Over systems and trajectories; short runs cover two systems only.", header, lines)]
 
@@ -124,7 +107,11 @@ class LayersAfter(OpenQuestion):
         one = {d: one_step(rows, DEGREES[d], 1) for d in DEGREES}
         far = {d: many(rows, DEGREES[d], 1) for d in DEGREES}
         large = one_step(rows, DEGREES[3], 3), many(rows, DEGREES[3], 3)
-        made = [
+        trained = [m for m in distinct(rows, "method", "order") if m[0].startswith("MLP") and GPU in m[0]]
+        near = min(trained, key=lambda m: one_step(rows, *m))
+        long = max(trained, key=lambda m: many(rows, *m))
+        best, longest = one_step(rows, *near), many(rows, *long)
+        return [
             Verdict(
                 "A non-linear layer after the SSM pays, without training.",
                 one[3] < one[2] < one[1] and far[3] > far[1],
@@ -134,31 +121,23 @@ class LayersAfter(OpenQuestion):
             ),
             Verdict(
                 "A larger memory of the same kind helps as well.",
-                both(large[0] < one[3], large[1] > (1 + SAME) * far[3]),
+                held((large[0] < one[3]) + (large[1] > (1 + SAME) * far[3]), 2),
                 f"Products of three with three states per variable instead of one. One step ahead: "
                 f"{number(large[0])} instead of {number(one[3])}. Many steps: {large[1]:.2f} instead of {far[3]:.2f} "
                 f"Lyapunov times, where less than {100 * SAME:g} % more counts as no difference.",
             ),
+            Verdict(
+                "A trained MLP on the same state does better than solved products.",
+                held((best < min(one.values())) + (longest > max(far.values())), 2),
+                f"One step ahead the best is {_called(near)}: {number(best)} and {many(rows, *near):.2f} Lyapunov "
+                f"times. Over many steps it is {_called(long)}: {number(one_step(rows, *long))} and "
+                f"{longest:.2f}. Products of three on one state per variable, solved in one go: "
+                f"{number(one[3])} and {far[3]:.2f}.",
+            ),
         ]
-        trained = [(label, order) for label, order in _models(rows) if label.startswith("MLP") and GPU in label]
-        if trained:
-            near = min(trained, key=lambda m: one_step(rows, *m))
-            long = max(trained, key=lambda m: many(rows, *m))
-            best, longest = one_step(rows, *near), many(rows, *long)
-            made.append(
-                Verdict(
-                    "A trained MLP on the same state does better than solved products.",
-                    both(best < min(one.values()), longest > max(far.values())),
-                    f"One step ahead the best is {_called(near)}: {number(best)} and {many(rows, *near):.2f} Lyapunov "
-                    f"times. Over many steps it is {_called(long)}: {number(one_step(rows, *long))} and "
-                    f"{longest:.2f}. Products of three on one state per variable, solved in one go: "
-                    f"{number(one[3])} and {far[3]:.2f}.",
-                )
-            )
-        return made
 
 
-def solved_scores(cases: list[products.Case]) -> list[dict[str, Any]]:
+def solved_scores(cases: list[products.Case]) -> Rows:
     """Scores of copying and of every degree and memory, for all cases."""
     made = []
     for order, window in products.MEMORIES:
@@ -172,54 +151,39 @@ def solved_scores(cases: list[products.Case]) -> list[dict[str, Any]]:
 
             found = products.scores(cases, memories, change)
             made.append({"label": label, "order": order, "cases": found})
-    still = products.scores(
-        cases, products.Memories(1, 2.0), lambda z: np.zeros((*z.shape[:2], cases[0].context.shape[1]))
-    )
+    variables = cases[0].context.shape[1]
+    still = products.scores(cases, products.Memories(1, 2.0), lambda z: np.zeros((*z.shape[:2], variables)))
     return [*made, {"label": COPY, "order": 1, "cases": still}]
 
 
-def _by_label(part: list[dict[str, Any]]) -> list[tuple[str, int, list[dict[str, Any]]]]:
-    return [(entry["label"], entry["order"], entry["cases"]) for entry in part]
-
-
-def both(near: bool, far: bool) -> bool | None:
-    """A verdict on one step and on many: in part where only one of them holds."""
-    return True if near and far else (None if near or far else False)
+def _scored(system: str, label: str, order: int, cases: Rows) -> Rows:
+    metrics = {"mse": "mse", "vpt": "lyapunov times"}
+    return [row(system, None, label, order, metrics[key], [case[key] for case in cases]) for key in metrics]
 
 
 def _called(model: tuple[str, int]) -> str:
     return f"{model[0]}, with {model[1]} state{'s' if model[1] > 1 else ''} per variable"
 
 
-def _models(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    return list(dict.fromkeys((r["method"], r["order"]) for r in rows))
-
-
-def one_step(rows: list[dict[str, Any]], label: str, order: int) -> float:
+def one_step(rows: Rows, label: str, order: int) -> float:
     """Geometric mean over systems of the mean squared error."""
-    found = [r["mean"] for r in rows if (r["method"], r["order"], r["metric"]) == (label, order, "mse")]
-    return float(np.exp(np.mean(np.log(found))))
+    found = means(rows, "dataset", method=label, order=order, metric="mse")
+    return float(np.exp(np.mean(np.log([*found.values()]))))
 
 
-def many(rows: list[dict[str, Any]], label: str, order: int) -> float:
+def many(rows: Rows, label: str, order: int) -> float:
     """Mean over systems of the valid prediction time."""
-    wanted = (label, order, "lyapunov times")
-    return float(np.mean([r["mean"] for r in rows if (r["method"], r["order"], r["metric"]) == wanted]))
+    return float(np.mean([*means(rows, "dataset", method=label, order=order, metric="lyapunov times").values()]))
 
 
-def _draw(rows: list[dict[str, Any]]) -> Any:
+def _draw(rows: Rows) -> Any:
     figure, axes = style.figure(1, 2, height=3.9)
-    labels = [label for label in dict.fromkeys(label for label, _ in _models(rows)) if not label.endswith(SHORT)]
-    colours = dict(
-        zip(
-            labels,
-            (style.SEQUENCE[1], style.SEQUENCE[4], style.COLOURS["LegT"], "#9ca3af", "#cc79a7", "#009e73"),
-            strict=False,
-        )
-    )
+    labels = [label for label in distinct(rows, "method") if not label.endswith(SHORT)]
+    shades = (style.SEQUENCE[1], style.SEQUENCE[4], style.COLOURS["LegT"], "#9ca3af", "#cc79a7", "#009e73")
+    colours = dict(zip(labels, shades, strict=False))
     for axis, score in zip(axes, (one_step, many), strict=True):
         for label in labels:
-            orders = [order for name, order in _models(rows) if name == label]
+            orders = [order for name, order in distinct(rows, "method", "order") if name == label]
             values = [score(rows, label, order) for order in orders]
             line = "--" if label.startswith("MLP") else ":" if label == COPY else "-"
             if label == COPY:
@@ -230,5 +194,4 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
         axis.set_xticks([order for order, _ in products.MEMORIES])
     axes[0].set(yscale="log", ylabel="MSE one step ahead", title="One step")
     axes[1].set(ylabel="Lyapunov times", title="Many steps")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 3)

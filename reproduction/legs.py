@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,13 @@ import numpy as np
 from prophecy import legs, next_value, run
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
-from reproduction.rows import find, mean_and_deviation, number, ratio, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Slip, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, find, joined, mean_and_deviation, means, named, number, ratio
 
 SHOWN = (paper.WHITE, 1.0)
 GRID = np.unique(np.concatenate([np.geomspace(1, paper.SAMPLES - 2, 400).round().astype(int), np.arange(500, 2300, 2)]))
 HANDLED, PRINTED, EULER = "LegS", "LegS, as printed", "LegS, Euler until N²"
-NEAR_POLE = 0.03
-"""Wider than where the package repeats the last value: there the bare slope is read from the state."""
+NEAR_POLE = 0.03  # wider than where the package repeats the last value: there the bare slope is read from the state
 
 
 class LegS(Experiment):
@@ -26,15 +25,13 @@ class LegS(Experiment):
     reference = "Prop. 3, App. B.2"
     place = 100
     functions = 100
+    given = (("orders", list(paper.ORDERS)),)
     introduction = (
         "LegS remembers everything since time 0, ever more coarsely. The paper gives its construction but no numbers. "
         "Its trapezoid rule divides by 1 − N²/(2k), which is zero at sample k = N²/2. Two ways round this are shown: "
         "forward Euler until k = N², and repeating the last value where the divisor is nearly zero, which is what the "
         "package does. The rule is good on both sides of its pole, so the second is by far the better."
     )
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"orders": list(paper.ORDERS)}
 
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units(paper.CELLS, self.size(ask), 100)
@@ -48,21 +45,14 @@ class LegS(Experiment):
             value[paper.label(HANDLED, order)] = mean_squared_error(u, ahead[HANDLED]).tolist()
             value[paper.label("LegT", order)] = mean_squared_error(u, paper.predict("LegT", order, u)).tolist()
             for name, y in ahead.items() if shown else ():
-                value["curve " + paper.label(name, order)] = np.abs(y[:, GRID] - u[:, GRID + 1]).tolist()
+                value[f"curve {name} {order}"] = np.abs(y[:, GRID] - u[:, GRID + 1]).tolist()
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows = []
-        for dataset, parameter in paper.CELLS:
-            values = paper.joined(parts, dataset, parameter)
-            for order in paper.ORDERS:
-                for name in (HANDLED, "LegT"):
-                    rows.append(row(dataset, parameter, name, order, "mse", values[paper.label(name, order)]))
-        own = paper.joined(parts, *SHOWN)
-        curves = {
-            k.removeprefix("curve "): np.mean(v, axis=0).tolist() for k, v in own.items() if k.startswith("curve ")
-        }
-        return Outcome(rows, {"k": GRID.tolist(), "curves": curves, "constant": constant()})
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        own = joined(parts, named(*SHOWN)).items()
+        curves = {k.removeprefix("curve "): np.mean(v, axis=0).tolist() for k, v in own if k.startswith("curve ")}
+        details = {"k": GRID.tolist(), "curves": curves, "constant": constant()}
+        return Outcome(paper.models(paper.CELLS, parts), details)
 
     caption = (
         "Mean absolute error after k samples of White Signal γ = 1, over {functions} functions. "
@@ -81,34 +71,27 @@ class LegS(Experiment):
         for axis, order in zip(axes, paper.ORDERS, strict=True):
             axis.set(xscale="log", yscale="log", title=f"N = {order}", xlabel="samples seen k", xlim=(1, paper.SAMPLES))
             for name, (label, colour, width) in looks.items():
-                curve = details["curves"][paper.label(name, order)]
-                axis.plot(details["k"], curve, color=colour, linewidth=width, label=label)
+                axis.plot(
+                    details["k"], details["curves"][f"{name} {order}"], color=colour, linewidth=width, label=label
+                )
             axis.axvline(order**2 / 2, color=style.MUTED, linestyle="--", linewidth=1, zorder=0)
             axis.axvline(order**2, color=style.MUTED, linestyle=":", linewidth=1, zorder=0)
         axes[0].set_ylabel("mean absolute error")
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 3)
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for dataset, parameter in paper.CELLS:
-            for order in paper.ORDERS:
-                cells = [
-                    find(result["rows"], dataset=dataset, parameter=parameter, method=m, order=order)
-                    for m in (HANDLED, "LegT")
-                ]
-                factor = cells[0]["mean"] / cells[1]["mean"]
-                texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
-                lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
+        lines: list[Line] = []
+        for (dataset, parameter), order in itertools.product(paper.CELLS, paper.ORDERS):
+            where = {"dataset": dataset, "parameter": parameter, "order": order}
+            cells = [find(result["rows"], method=m, **where) for m in (HANDLED, "LegT")]
+            texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
+            factor = Cell(ratio(cells[0]["mean"] / cells[1]["mean"]), "quiet")
+            lines.append([named(dataset, parameter), str(order), *texts, factor])
         return [Table("MSE over the second half.", ["signal", "N", "LegS", "LegT", "LegS / LegT"], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        ratios = [
-            find(result["rows"], dataset=d, parameter=p, method=HANDLED, order=n)["mean"]
-            / find(result["rows"], dataset=d, parameter=p, method="LegT", order=n)["mean"]
-            for d, p in paper.CELLS
-            for n in paper.ORDERS
-        ]
+        both = [means(result["rows"], "dataset", "parameter", "order", method=m) for m in (HANDLED, "LegT")]
+        ratios = [both[0][key] / both[1][key] for key in both[0]]
         return [
             Verdict(
                 "The construction works for LegS too (Prop. 3).",
@@ -122,9 +105,7 @@ class LegS(Experiment):
     def slips(self, result: Result) -> list[Slip]:
         details = result["details"]
         near = np.abs(np.array(details["k"]) - 65**2 / 2) < 20
-        worst = {
-            n: float(np.array(details["curves"][paper.label(n, 65)])[near].max()) for n in (PRINTED, HANDLED, EULER)
-        }
+        worst = {n: float(np.array(details["curves"][f"{n} 65"])[near].max()) for n in (PRINTED, HANDLED, EULER)}
         plus, minus = details["constant"]
         return [
             Slip(
@@ -150,7 +131,7 @@ def constant(order: int = 33, count: int = 1000) -> list[float]:
     return [abs(float(-system.C @ state.x) + system.D) / count, abs(float(system.C @ state.x) + system.D) / count]
 
 
-def predictions(order: int, u: paper.Array, everything: bool) -> dict[str, paper.Array]:
+def predictions(order: int, u: Array, everything: bool) -> dict[str, Array]:
     """The package's predictions and, if asked for, those as printed and with forward Euler until k = N²."""
     system = next_value(legs(order), dt=1.0)
     handled, _ = run(system, u, engine="scan")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,83 +10,63 @@ import numpy as np
 from prophecy import baselines
 from prophecy.evaluation import mean_absolute_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, ratio, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, held, means, number, ratio
 
 ORDERS = tuple(range(1, 97, 5))
-FIT = 0.1
-"""A saturated curve may not fall by more than this from N = 66 to 96."""
-RISE = 0.002
-"""A rise smaller than this is no rise: N = 1 and copying differ by as much."""
+SHOWN = {"FouT": "FouT, right"}  # as a name
+FIT = 0.1  # a saturated curve may not fall by more than this from N = 66 to 96
+RISE = 0.002  # a rise smaller than this is no rise: N = 1 and copying differ by as much
 
 
 class OrderSweep(Experiment):
     """Mean absolute error of LegT and FouT (twice) for N = 1, 6, …, 96, with copying for comparison."""
 
     functions = 1000
+    given = (("orders", "1, 6, …, 96 (FouT: the next odd number)"),)
     dataset: str
     parameters: tuple[float, ...]
     symbol: str
     easiest_first: tuple[float, ...]
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"orders": "1, 6, …, 96 (FouT: the next odd number)"}
 
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units([(self.dataset, p) for p in self.parameters], self.size(ask), 50)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
-        values = {"copy|0": mean_absolute_error(u, baselines.copy(u)).tolist()}
-        for method in paper.BASES:
-            for order in ORDERS:
-                values[paper.label(method, order)] = mean_absolute_error(u, paper.predict(method, order, u)).tolist()
+        values = {paper.label("copy", None): mean_absolute_error(u, baselines.copy(u)).tolist()}
+        for method, order in itertools.product(paper.BASES, ORDERS):
+            values[paper.label(method, order)] = mean_absolute_error(u, paper.predict(method, order, u)).tolist()
         return values
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows = []
-        for parameter in self.parameters:
-            values = paper.joined(parts, self.dataset, parameter)
-            rows.append(row(self.dataset, parameter, "copy", None, "mae", values["copy|0"]))
-            for method in paper.BASES:
-                for order in ORDERS:
-                    sample = values[paper.label(method, order)]
-                    rows.append(row(self.dataset, parameter, method, order, "mae", sample))
-        return Outcome(rows)
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        return Outcome(paper.models([(self.dataset, p) for p in self.parameters], parts, "mae"))
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                self.name,
-                f"Mean absolute error against the number of states, mean ± std over {result['functions']} functions. "
-                "Dashed: copying the last value; note where each curve crosses it. Bands that would reach below a "
-                "tenth of the mean are cut there, for the logarithmic axis.",
-                lambda: _draw(result["rows"], self.dataset, self.parameters),
-                f"Error against the number of states on a log scale, one panel per parameter of {self.dataset[:-4]}; "
-                "LegT falls below copying, both FouT less so.",
-            )
-        ]
+    caption = (
+        "Mean absolute error against the number of states, mean ± std over {functions} functions. Dashed: copying the "
+        "last value; note where each curve crosses it. Bands that would reach below a tenth of the mean are cut "
+        "there, for the logarithmic axis."
+    )
+    alt = (
+        "Error against the number of states on a log scale, one panel per parameter of the signal; LegT falls below "
+        "copying, both FouT less so."
+    )
+
+    def draw(self, result: Result) -> Any:
+        return _draw(result["rows"], self.dataset, self.parameters)
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         late = ORDERS.index(66)
         for parameter in self.parameters:
             copying = _copying(result["rows"], parameter)
             for method in paper.BASES:
                 values = curve(result["rows"], method, parameter)
                 best = int(np.argmin(values))
-                factors = (values[0] / copying, values[best] / copying, values[-1] / copying)
-                lines.append(
-                    [
-                        f"{self.symbol} = {parameter:g}",
-                        {"FouT": "FouT, right"}.get(method, method),
-                        ratio(factors[0]),
-                        Cell(ratio(factors[1]), "good" if factors[1] < 1 - FIT else "bad"),
-                        str(ORDERS[best]),
-                        ratio(factors[2]),
-                        ratio(values[-1] / values[late]),
-                    ]
-                )
+                first, least, last = (values[i] / copying for i in (0, best, -1))
+                line: Line = [f"{self.symbol} = {parameter:g}", SHOWN.get(method, method), ratio(first)]
+                line += [Cell(ratio(least), "good" if least < 1 - FIT else "bad"), str(ORDERS[best])]
+                lines.append([*line, ratio(last), ratio(values[-1] / values[late])])
         header = ["signal", "method", "N = 1", "best N", "which is", "N = 96", "N = 96 / N = 66"]
         caption = (
             "Mean absolute error divided by that of copying. Green: at least 10 % better than copying at its best."
@@ -95,11 +74,7 @@ class OrderSweep(Experiment):
         return [Table(caption, header, lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        curves = {
-            (method, parameter): curve(result["rows"], method, parameter)
-            for method in paper.BASES
-            for parameter in self.parameters
-        }
+        curves = {(method, p): curve(result["rows"], method, p) for method in paper.BASES for p in self.parameters}
         on = self.dataset.rsplit(maxsplit=2)[0]
         return [
             _saturates(curves, self.parameters, self.symbol, on),
@@ -130,13 +105,13 @@ class FigOrderWhite(OrderSweep):
     symbol = "γ"
 
 
-def _copying(rows: list[dict[str, Any]], parameter: float) -> float:
-    return float(next(line["mean"] for line in rows if line["method"] == "copy" and line["parameter"] == parameter))
+def _copying(rows: Rows, parameter: float) -> float:
+    return means(rows, "parameter", method="copy")[parameter]
 
 
-def curve(rows: list[dict[str, Any]], method: str, parameter: float) -> list[float]:
+def curve(rows: Rows, method: str, parameter: float) -> list[float]:
     """Mean error at every order."""
-    found = {line["order"]: line["mean"] for line in rows if (line["method"], line["parameter"]) == (method, parameter)}
+    found = means(rows, "order", method=method, parameter=parameter)
     return [found[order] for order in ORDERS]
 
 
@@ -162,7 +137,7 @@ def _saturates(
     return Verdict(
         f"On {on}, LegT gains from a larger state up to a certain N, after which there is minimal to no further "
         "benefit (Sec. 4).",
-        True if len(done) == len(parameters) else (None if done else False),
+        held(len(done), len(parameters)),
         "; ".join(told) + ".",
     )
 
@@ -184,14 +159,14 @@ def _worsens_then_improves(
     falls = [min(curves["FouT as printed", p]) / curves["FouT as printed", p][0] for p in parameters]
     return Verdict(
         f"On {on}, FouT first worsens as N grows, then improves (Sec. 4).",
-        True if count == len(fourier) else (None if count else False),
+        held(count, len(fourier)),
         f"{count} of {len(fourier)} FouT curves rise by more than {100 * RISE:g} % before they fall; the most is "
         f"{100 * (most - 1):.1f} %. With the settings that reproduce the tables FouT starts as a copy and improves at "
         f"once, as printed to {', '.join(map(ratio, falls))} of it. The page fout-search tries other settings.",
     )
 
 
-def _starts_by_copying(rows: list[dict[str, Any]], parameters: tuple[float, ...], symbol: str, on: str) -> Verdict:
+def _starts_by_copying(rows: Rows, parameters: tuple[float, ...], symbol: str, on: str) -> Verdict:
     ratios = [curve(rows, "FouT as printed", p)[0] / _copying(rows, p) for p in parameters]
     listed = ", ".join(f"{value:.3f} ({symbol} = {p:g})" for value, p in zip(ratios, parameters, strict=True))
     return Verdict(
@@ -218,7 +193,7 @@ def _easier(curves: dict[tuple[str, float], list[float]], easiest_first: tuple[f
     )
 
 
-def _draw(rows: list[dict[str, Any]], dataset: str, parameters: tuple[float, ...]) -> Any:
+def _draw(rows: Rows, dataset: str, parameters: tuple[float, ...]) -> Any:
     figure, axes = style.figure(1, len(parameters), height=4.0)
     for axis, parameter in zip(axes, parameters, strict=True):
         axis.set_yscale("log")
@@ -227,17 +202,10 @@ def _draw(rows: list[dict[str, Any]], dataset: str, parameters: tuple[float, ...
         axis.axhline(copying, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
         for method in ("FouT as printed", "FouT", "LegT"):
             lines = [line for line in group if line["method"] == method]
-            style.band(
-                axis,
-                [line["order"] for line in lines],
-                [line["mean"] for line in lines],
-                [line["std"] or 0.0 for line in lines],
-                style.COLOURS[method],
-                marker=style.MARKERS[method],
-                label={"FouT": "FouT, right"}.get(method, method),
-            )
+            orders, heights = [line["order"] for line in lines], [line["mean"] for line in lines]
+            look = {"marker": style.MARKERS[method], "label": SHOWN.get(method, method)}
+            style.band(axis, orders, heights, [line["std"] or 0.0 for line in lines], style.COLOURS[method], **look)
         axis.set(title=f"{dataset} {parameter:g}", xlabel="states N", xlim=(0, 97))
         style.plain_ticks(axis)
     axes[0].set_ylabel("mean absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 4)

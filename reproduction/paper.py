@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import fout, legt, next_value, run, signals
 from prophecy.bases import Basis, fout_as_printed
 from prophecy.system import System
 from reproduction.framework import Ask, Unit
-from reproduction.rows import chunks
-
-Array = NDArray[np.float64]
+from reproduction.rows import Array, Parts, Rows, chunks, joined, named, row
 
 BASES: dict[str, Callable[[int, float], Basis]] = {
     "LegT": legt,
@@ -37,8 +33,7 @@ TABLE_SIGNALS: dict[tuple[str, float], list[tuple[float, float]]] = {
     (FILTERED, 0.3): [(5.0e-6, 1.0e-6), (6.4e-6, 1.5e-6), (4.1e-6, 0.6e-6), (6.2e-6, 1.5e-6)],
 }
 
-CELLS = tuple(TABLE_SIGNALS)
-"""The random signals of Table 1: (dataset, parameter)."""
+CELLS = tuple(TABLE_SIGNALS)  # the random signals of Table 1: (dataset, parameter)
 
 # Table 2: equation -> [LegT 33, FouT 33, LegT 65, FouT 65], one MSE each.
 TABLE_ODES: dict[str, list[float]] = {
@@ -49,7 +44,9 @@ TABLE_ODES: dict[str, list[float]] = {
 _COLUMNS = (("LegT", 33), ("FouT as printed", 33), ("LegT", 65), ("FouT as printed", 65))
 
 
-def published(dataset: str, parameter: float | None, method: str, order: int) -> tuple[float, float | None] | None:
+def published(
+    dataset: str, parameter: float | None, method: str, order: int | None
+) -> tuple[float, float | None] | None:
     """Mean and standard deviation the paper prints for this cell, None where it prints nothing."""
     if (method, order) not in _COLUMNS:
         return None
@@ -97,16 +94,19 @@ def unit_signal(ask: Ask, unit: Unit) -> Array:
     return signal(a["dataset"], a["parameter"], a["count"], ask.seed + a["first"])
 
 
-def joined(parts: Mapping[str, Any], dataset: str, parameter: float) -> dict[str, list[float]]:
-    """Per-function values of one data set over all its pieces, by whatever name the pieces gave them."""
-    together: dict[str, list[float]] = {}
-    for name, part in parts.items():
-        if name.startswith(f"{dataset} {parameter}, "):
-            for key, values in part.items():
-                together.setdefault(key, []).extend(values)
-    return together
-
-
-def label(method: str, order: int) -> str:
+def label(method: str, order: int | None) -> str:
     """Key of a model in a piece's values."""
-    return f"{method}|{order}"
+    return f"{method}|{order or ''}"
+
+
+def models(cells: Iterable[tuple[str, float]], parts: Parts, metric: str = "mse", printed: bool = False) -> Rows:
+    """A row for each data set and model whose values the pieces have; `printed`: beside what the paper prints."""
+    rows = []
+    for dataset, parameter in cells:
+        for key, values in joined(parts, named(dataset, parameter)).items():
+            method, bar, n = key.partition("|")
+            order = int(n) if n else None
+            if bar:
+                known = published(dataset, parameter, method, order) if printed else None
+                rows.append(row(dataset, parameter, method, order, metric, values, known))
+    return rows

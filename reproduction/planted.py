@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from prophecy.streams import Prophecy
 from reproduction import style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import row
-
-Array = NDArray[np.float64]
+from reproduction.framework import Ask, Experiment, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, Rows, distinct, held, means, row
 
 ROWS, WHEN, WITHIN, WARM = 4032, 3000, 100, 500
 """Rows of a stream, where it changes, how soon a report must come to count, and rows that are for learning."""
@@ -113,8 +111,8 @@ class Planted(Experiment):
                 story[change] = [u[part].round(3).tolist(), flagged(u)[part].tolist()]
         return {"late": found, "false": float(np.mean(false)), "story": story}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows: list[dict[str, Json]] = []
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows: Rows = []
         for name, part in parts.items():
             rows.append(row(name, None, "Prophecy", None, "false", part["false"]))
             for change, late in part["late"].items():
@@ -123,18 +121,16 @@ class Planted(Experiment):
                 rows.append(row(name, change, "Prophecy", None, "late", float(np.median(hit)) if hit else -1.0))
         return Outcome(rows, {"story": parts[SHOWN]["story"]})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        caption = f"One stream ({SHOWN}) around each change (the dotted line); flagged rows are marked."
-        alt = (
-            "Six panels: a daily curve with noise, each with another change at its middle and dots where it is flagged."
-        )
-        return [Picture("alarms", caption, lambda: _draw(result["details"]["story"]), alt)]
+    caption = f"One stream ({SHOWN}) around each change (the dotted line); flagged rows are marked."
+    alt = "Six panels: a daily curve with noise, each with another change at its middle and dots where it is flagged."
+
+    def draw(self, result: Result) -> Any:
+        return _draw(result["details"]["story"])
 
     def tables(self, result: Result) -> list[Table]:
-        found = {(r["dataset"], r["parameter"], r["metric"]): r["mean"] for r in result["rows"]}
-        names = dict.fromkeys(r["dataset"] for r in result["rows"])
+        found = means(result["rows"], "dataset", "parameter", "metric")
         lines = []
-        for name in names:
+        for name in distinct(result["rows"], "dataset"):
             cells = [
                 f"{found[name, change, 'found']:.0%}"
                 + f", {found[name, change, 'late']:.0f}" * (found[name, change, "found"] > 0)
@@ -158,7 +154,7 @@ class Planted(Experiment):
             ),
             Verdict(
                 "Every planted change is found.",
-                None if 0 < all_found < len(shares) else all_found == len(shares),
+                held(all_found, len(shares)),
                 f"Always in {all_found} of {len(shares)} pairs of stream and change, on average in "
                 f"{np.mean(shares):.0%} of the streams.",
             ),

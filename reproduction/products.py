@@ -28,14 +28,10 @@ CONTEXT, PER_TIME, HORIZON = 2048, 100, 500
 """Samples seen, samples per Lyapunov time, samples predicted: five Lyapunov times."""
 FIRST, TRAJECTORIES = 10, 3
 """Seed of the first trajectory and how many of each system; the sizes below were chosen on seeds 0 and 1."""
-MEMORIES = ((1, 2.0), (2, 4.0), (3, 6.0))
-"""States per variable and window in samples."""
-RIDGE = 1e-8
-"""Relative to the features' mean squares: what the closed loop needs; one step alone would like 1e-12."""
-LOST = 0.5
-"""A forecast is lost when its root mean squared error over variables passes this many standard deviations."""
-LARGEST = 10.0
-"""Values beyond this many standard deviations end a forecast: it is lost."""
+MEMORIES = ((1, 2.0), (2, 4.0), (3, 6.0))  # states per variable and window in samples
+RIDGE = 1e-8  # relative to the features' mean squares: what the closed loop needs; one step alone would like 1e-12
+LOST = 0.5  # a forecast is lost when its root mean squared error over variables passes this many standard deviations
+LARGEST = 10.0  # values beyond this many standard deviations end a forecast: it is lost
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,25 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import baselines
 from prophecy.evaluation import mean_squared_error, one_step_errors
 from prophecy.streams import Prophecy
 from reproduction import style
 from reproduction.beyond import FAMILIES
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.measured import SERIES
-from reproduction.rows import best_of, by_method, row
-
-Array = NDArray[np.float64]
+from reproduction.rows import Array, Json, Parts, Rows, best_rows, distinct, held, means
 
 OURS, COPY, LINE, CONTEXT, HINDSIGHT = "Prophecy", "copy", "line", "best in context", "best in hindsight"
 METHODS = (COPY, LINE, CONTEXT, HINDSIGHT, OURS)
 
 
-LOST = 1.05
-"""A baseline that is better by more than this needs an explanation beside it."""
+LOST = 1.05  # a baseline that is better by more than this needs an explanation beside it
 
 WHY = ("series", "ours", "member", "which (so near)", "finding", "without", "values", "s.e.")
 LOST_BY = (
@@ -70,45 +66,39 @@ class RealSeries(Experiment):
         value[OURS] = _error(u, ours)
         return {"errors": value, "length": len(u), "spread": float(np.std(u)), "why": compared(u, ours, best)}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows: list[dict[str, Json]] = []
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows: Rows = []
         chosen: dict[str, dict[str, str]] = {}
         for name, part in parts.items():
-            values = part["errors"]
-            chosen[name] = {}
-            for method in METHODS:
-                best = best_of(values, method)
-                chosen[name][method] = best.split(": ")[-1]
-                rows.append(row(name, part["length"], method, None, "mse", values[best]))
+            best, chosen[name] = best_rows(name, part["length"], METHODS, part["errors"])
+            rows += best
         absent = [name for name in SERIES if name not in parts]
         why = {name: part["why"] for name, part in parts.items()}
         return Outcome(rows, {"chosen": chosen, "absent": absent, "why": why})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        caption = (
-            "Mean squared error one step ahead relative to the best baseline and setting in hindsight (the line at 1); "
-            "further left is better."
-        )
-        return [Picture("real", caption, lambda: _draw(result["rows"]))]
+    caption = (
+        "Mean squared error one step ahead relative to the best baseline and setting in hindsight (the line at 1); "
+        "further left is better."
+    )
+
+    def draw(self, result: Result) -> Any:
+        return _draw(result["rows"])
 
     def tables(self, result: Result) -> list[Table]:
-        seen: list[list[Cell | str]] = []
-        held: list[list[Cell | str]] = []
-        lost: list[list[Cell | str]] = []
+        seen, out, lost = list[Line](), list[Line](), list[Line]()
         for name, length, found in _cases(result["rows"]):
             unit = found[HINDSIGHT]
             honest = min(found[m] for m in (COPY, LINE, CONTEXT, OURS))
-            cells = [Cell(f"{found[m] / unit:.2f}", "best" if found[m] == honest else "") for m in METHODS]
+            cells = marked([found[m] / unit for m in METHODS], honest / unit, "{:.2f}".format)
             best = result["details"]["chosen"][name][HINDSIGHT]
-            why = explanation(found, result["details"]["why"][name])
-            (held if SERIES[name].held_out else seen).append([name, str(length), *cells, best])
-            if why:
+            (out if SERIES[name].held_out else seen).append([name, str(length), *cells, best])
+            if why := explanation(found, result["details"]["why"][name]):
                 lost.append([name, *why])
         header = ["series", "values", *METHODS, "best setting"]
         caption = "MSE over that of the best in hindsight; marked: the best predictor that knows nothing in advance."
         tables = [
             Table(f"{which} {caption}", header, lines)
-            for which, lines in (("Series the bank was developed with.", seen), ("Held-out series.", held))
+            for which, lines in (("Series the bank was developed with.", seen), ("Held-out series.", out))
             if lines
         ]
         if lost:
@@ -123,18 +113,18 @@ class RealSeries(Experiment):
         won = sum(found[OURS] <= found[CONTEXT] for _, _, found in cases)
         close = sum(found[OURS] <= LOST * found[HINDSIGHT] for _, _, found in cases)
         gain = float(np.exp(np.mean([np.log(found[OURS] / found[CONTEXT]) for _, _, found in cases])))
-        held = [found for name, _, found in cases if SERIES[name].held_out]
-        level = sum(found[OURS] <= LOST * found[HINDSIGHT] for found in held)
+        out = [found for name, _, found in cases if SERIES[name].held_out]
+        level = sum(found[OURS] <= LOST * found[HINDSIGHT] for found in out)
         return [
             Verdict(
                 "On measured series Prophecy is better than every baseline that chooses its settings in context.",
-                None if 0 < won < len(cases) else won == len(cases),
+                held(won, len(cases)),
                 f"It is on {won} of {len(cases)}; on (geometric) average its squared error is {gain:.2f} of theirs.",
             ),
             Verdict(
                 "It matches the best baseline and setting in hindsight to 5 %.",
-                None if 0 < close < len(cases) else close == len(cases),
-                f"It does on {close} of {len(cases)} series, {level} of the {len(held)} held out among them; the table "
+                held(close, len(cases)),
+                f"It does on {close} of {len(cases)} series, {level} of the {len(out)} held out among them; the table "
                 "says why not on the others.",
             ),
         ]
@@ -144,9 +134,9 @@ def _error(u: Array, y: Array) -> float:
     return float(mean_squared_error(u, y))
 
 
-def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, int, dict[str, float]]]:
-    names = dict.fromkeys((line["dataset"], line["parameter"]) for line in rows)
-    return [(name, length, by_method(rows, name, length)) for name, length in names]
+def _cases(rows: Rows) -> list[tuple[str, int, dict[str, float]]]:
+    series = distinct(rows, "dataset", "parameter")
+    return [(name, length, means(rows, "method", dataset=name, parameter=length)) for name, length in series]
 
 
 def compared(u: Array, ours: Array, best: Array) -> dict[str, Json]:
@@ -188,7 +178,7 @@ def explanation(found: Mapping[str, float], why: Mapping[str, Any]) -> list[str]
     ]
 
 
-def _draw(rows: list[dict[str, Any]]) -> Any:
+def _draw(rows: Rows) -> Any:
     cases = sorted(_cases(rows), key=lambda case: -case[2][OURS] / case[2][HINDSIGHT])
     looks = {
         COPY: (style.COLOURS["copy"], "D", 6),
@@ -205,5 +195,4 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
     axis.minorticks_off()
     axis.set_yticks(range(len(cases)), [f"{name} ({length})" for name, length, _ in cases])
     axis.grid(axis="y", visible=False)
-    figure.legend(*axis.get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
+    return style.legended(figure, axis, 4)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
 
 from prophecy import fout, legs, legt, next_value, run
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Experiment, Outcome, Result, Slip, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, means, number, row
 
 ORDERS = (5, 9, 17, 33, 65, 97)
 KINDS = ("LegT", "LegS", "FouT")
 CUTOFF = 1.0
-AGES = np.arange(0, paper.SAMPLES, 25)
-"""In samples; 0 is now, the last nearly the start of the sequence."""
-EDGE = 250
-"""Samples from either end of the window that count as its edges."""
-PERIODIC = "White Signal, one full period"
+AGES = np.arange(0, paper.SAMPLES, 25)  # in samples; 0 is now, the last nearly the start of the sequence
+EDGE = 250  # samples from either end of the window that count as its edges
+OTHER = "White Signal, three quarters of a period"
+NAMES = {"White Signal, one full period": "10000", OTHER: "7500"}  # samples
 
 
 class Reconstruction(Experiment):
@@ -28,6 +27,7 @@ class Reconstruction(Experiment):
     reference = "Eq. (2), Sec. 2"
     place = 5
     functions = 10
+    given = (("orders", list(ORDERS)), ("γ", CUTOFF))
     introduction = (
         "HiPPO's state holds the coefficients of the past in a basis, and Eq. (2) says that in the limit of "
         "infinitely many the past comes back: $u(s) = \\sum_{n=0}^{\\infty} x_n(t) p_n(t,s)$ for all $s \\le t$. Here "
@@ -37,9 +37,6 @@ class Reconstruction(Experiment):
         "seen through a window of 7 500, it has not. What stays at 2e-3 is the discrete state's delay of half a sample."
     )
 
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"orders": list(ORDERS), "γ": CUTOFF}
-
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit(f"{kind}, N = {n}", {"kind": kind, "order": n}) for kind in KINDS for n in ORDERS]
 
@@ -48,16 +45,13 @@ class Reconstruction(Experiment):
         kind, order = unit.arguments["kind"], unit.arguments["order"]
         return {f"{length}": curve(kind, order, u[:, :length]).tolist() for length in (paper.SAMPLES, 7_500)}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows, curves = [], {}
-        for kind in KINDS:
-            for order in ORDERS:
-                for length, name in (("10000", PERIODIC), ("7500", "White Signal, three quarters of a period")):
-                    found = np.array(parts[f"{kind}, N = {order}"][length])
-                    curves[f"{name}|{kind}|{order}"] = found.tolist()
-                    edge = EDGE // 25
-                    rows.append(row(name, "inside", kind, order, "rms / rms of u", float(found[edge:-edge].mean())))
-                    rows.append(row(name, "now", kind, order, "rms / rms of u", float(found[0])))
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        rows, curves, edge = [], {}, EDGE // 25
+        for kind, order, name in itertools.product(KINDS, ORDERS, NAMES):
+            found = parts[f"{kind}, N = {order}"][NAMES[name]]
+            curves[f"{name}|{kind}|{order}"] = found
+            rows.append(row(name, "inside", kind, order, "rms / rms of u", float(np.mean(found[edge:-edge]))))
+            rows.append(row(name, "now", kind, order, "rms / rms of u", found[0]))
         return Outcome(rows, {"curves": curves})
 
     caption = (
@@ -73,65 +67,48 @@ class Reconstruction(Experiment):
 
     def draw(self, result: Result) -> Any:
         curves = result["details"]["curves"]
-        names = list(dict.fromkeys(key.split("|")[0] for key in curves))
         figure, axes = style.figure(1, 2, height=3.8, sharey=True)
-        for axis, name in zip(axes, names, strict=True):
-            for kind in KINDS:
-                for order, width in ((33, 0.9), (65, 2.2)):
-                    values = curves[f"{name}|{kind}|{order}"]
-                    ages = AGES[: len(values)]
-                    label = kind if order == 65 else None
-                    axis.plot(ages, np.maximum(values, 1e-12), color=style.COLOURS[kind], linewidth=width, label=label)
+        for axis, name in zip(axes, NAMES, strict=True):
+            for kind, (order, width) in itertools.product(KINDS, ((33, 0.9), (65, 2.2))):
+                values = curves[f"{name}|{kind}|{order}"]
+                look = {"color": style.COLOURS[kind], "linewidth": width, "label": kind if order == 65 else None}
+                axis.plot(AGES[: len(values)], np.maximum(values, 1e-12), **look)
             axis.set(yscale="log", xlabel="age in samples", title=name.removeprefix("White Signal, ").capitalize())
         axes[0].set_ylabel("relative error")
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 3)
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for name in dict.fromkeys(r["dataset"] for r in result["rows"]):
-            for kind in KINDS:
-                for where in ("inside", "now"):
-                    lines.append(
-                        [
-                            name,
-                            f"{kind}, {where}",
-                            *(number(_value(result["rows"], name, where, kind, n)) for n in ORDERS),
-                        ]
-                    )
-        return [
-            Table(
-                "Relative error in the inside of the window and at its newest edge, against N.",
-                ["signal", "basis", *(f"N = {n}" for n in ORDERS)],
-                lines,
-            )
+        found = means(result["rows"], "dataset", "method", "parameter", "order")
+        lines = [
+            [name, f"{kind}, {where}", *(number(found[name, kind, where, n]) for n in ORDERS)]
+            for name, kind, where in itertools.product(NAMES, KINDS, ("inside", "now"))
         ]
+        caption = "Relative error in the inside of the window and at its newest edge, against N."
+        return [Table(caption, ["signal", "basis", *(f"N = {n}" for n in ORDERS)], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        rows = result["rows"]
-        other = "White Signal, three quarters of a period"
-        falls = {kind: [_value(rows, other, "inside", kind, n) for n in ORDERS] for kind in KINDS}
-        now = {kind: _value(rows, other, "now", kind, 65) for kind in KINDS}
+        found = means(result["rows"], "parameter", "method", "order", dataset=OTHER)
+        falls = {kind: [found["inside", kind, n] for n in ORDERS] for kind in KINDS}
+        now = {kind: found["now", kind, 65] for kind in KINDS}
         return [
             Verdict(
                 "The past can be reconstructed from the state as N grows (Eq. 2).",
                 all(values[-1] < 0.1 * values[0] for values in falls.values()),
-                f"{other}: from N = 5 to 97 the relative error inside the window falls from "
+                f"{OTHER}: from N = 5 to 97 the relative error inside the window falls from "
                 + ", ".join(f"{number(v[0])} to {number(v[-1])} ({k})" for k, v in falls.items())
                 + ".",
             ),
             Verdict(
                 "It holds for all s ≤ t, the newest value included (Sec. 3 evaluates it there).",
                 None if now["FouT"] > 0.05 else True,
-                f"{other}: at the newest sample, N = 65, the relative error is {number(now['LegT'])} for LegT, "
+                f"{OTHER}: at the newest sample, N = 65, the relative error is {number(now['LegT'])} for LegT, "
                 f"{number(now['LegS'])} for LegS and {number(now['FouT'])} for FouT, whose series converges to the "
                 "mean of the window's two ends.",
             ),
         ]
 
     def slips(self, result: Result) -> list[Slip]:
-        other = "White Signal, three quarters of a period"
-        values = [_value(result["rows"], other, "now", "FouT", n) for n in ORDERS]
+        values = means(result["rows"], "order", dataset=OTHER, parameter="now", method="FouT").values()
         return [
             Slip(
                 "Footnote 2 lets series and derivative change places if the derivatives converge absolutely, and "
@@ -143,7 +120,7 @@ class Reconstruction(Experiment):
         ]
 
 
-def curve(kind: str, order: int, u: paper.Array) -> paper.Array:
+def curve(kind: str, order: int, u: Array) -> Array:
     """Root mean squared error by age, over that of the signals, after all of u: (ages,)."""
     length = u.shape[1]
     ages = AGES[length > AGES]
@@ -158,8 +135,3 @@ def curve(kind: str, order: int, u: paper.Array) -> paper.Array:
         said = window.reconstruct(after, ages / length)
     errors = np.sqrt(np.mean((said - truth) ** 2, axis=0) / np.mean(u**2))
     return np.asarray(errors, dtype=np.float64)
-
-
-def _value(rows: list[dict[str, Any]], name: str, where: str, kind: str, order: int) -> float:
-    wanted = (name, where, kind, order)
-    return float(next(r["mean"] for r in rows if (r["dataset"], r["parameter"], r["method"], r["order"]) == wanted))

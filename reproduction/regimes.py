@@ -12,10 +12,8 @@ from prophecy import signals
 from prophecy.streams import Prophecy
 from prophecy.streams.readouts import members
 from reproduction import style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
-
-Array = NDArray[np.float64]
+from reproduction.framework import Ask, Experiment, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, means, number, row
 
 LENGTH = 400  # samples of a regime
 REGIMES = ("smooth", "noise of 0.1", "random walk", "smooth again")
@@ -53,28 +51,22 @@ class Regimes(Experiment):
         late = np.flatnonzero(running > limit)
         return {"samples": int(late[-1]) + 1 if len(late) else 0, "final": float(np.mean(error[500:])), "limit": limit}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = [row(change, None, "Prophecy", None, "samples", float(parts[change]["samples"])) for change in CHANGES]
         rows += [row(change, None, "Prophecy", None, "final mse", parts[change]["final"]) for change in CHANGES]
         return Outcome(rows, {"story": parts["story"]})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        caption = (
-            "Top: the signal and the interval of level 0.9, one step ahead. Middle: which kinds of members the "
-            "forecast is made of. Bottom: the size of its errors, averaged over ten samples, and of copying the last "
-            "value."
-        )
-        return [
-            Picture(
-                "regimes",
-                caption,
-                lambda: _draw(result["details"]["story"]),
-                "Three strips over time: signal with interval, shares of members, errors on a log scale.",
-            )
-        ]
+    caption = (
+        "Top: the signal and the interval of level 0.9, one step ahead. Middle: which kinds of members the forecast is "
+        "made of. Bottom: the size of its errors, averaged over ten samples, and of copying the last value."
+    )
+    alt = "Three strips over time: signal with interval, shares of members, errors on a log scale."
+
+    def draw(self, result: Result) -> Any:
+        return _draw(result["details"]["story"])
 
     def tables(self, result: Result) -> list[Table]:
-        found = {(r["dataset"], r["metric"]): r["mean"] for r in result["rows"]}
+        found = means(result["rows"], "dataset", "metric")
         lines = [[c, f"{found[c, 'samples']:.0f}", number(found[c, "final mse"])] for c in CHANGES]
         return [Table("", ["change", "samples until it is over", "MSE from then on"], lines)]
 
@@ -101,11 +93,8 @@ def changed(change: str, count: int, seed: int) -> tuple[Array, int, bool]:
         return np.concatenate([noisy[:, :half], smooth[:, half:]], axis=1), half, True
     if change == "Filtered Noise → smooth":
         before = signals.filtered_noise(0.1, count, half, seed=seed)
-        return (
-            np.concatenate([before, smooth[:, half:] - smooth[:, half - 1 : half] + before[:, -1:]], axis=1),
-            half,
-            True,
-        )
+        after = smooth[:, half:] - smooth[:, half - 1 : half] + before[:, -1:]
+        return np.concatenate([before, after], axis=1), half, True
     return smooth + (np.arange(3000) >= half), half, True
 
 

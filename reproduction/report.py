@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from prophecy import _files
 from reproduction import page, registry, style, trained_runs
-from reproduction.framework import Experiment, OpenQuestion, Picture, Result, Verdict
-from reproduction.rows import MARGIN, agrees, mean_and_deviation, ratio
+from reproduction.framework import Experiment, Picture, Result, Verdict
+from reproduction.rows import MARGIN, agrees, distinct, mean_and_deviation, named, ratio
 from reproduction.runner import Folder, code, read_json
 
 TITLE = "HiPPO-Prophecy, reproduced"
@@ -158,15 +158,9 @@ def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str
 def _page(experiment: Experiment, result: Result, pictures: Sequence[Drawn]) -> dict[str, Any]:
     verdicts: list[Verdict] = experiment.verdicts(result)
     marks = collections.Counter(verdict.mark for verdict in verdicts)
-    asked = isinstance(experiment, OpenQuestion)
     return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "reference": experiment.reference,
+        **{name: getattr(experiment, name) for name in ("name", "title", "reference", "question", "method", "doubts")},
         "introduction": [text for text in experiment.introduction.split("\n\n") if text],
-        "question": experiment.question if isinstance(experiment, OpenQuestion) else "",
-        "method": experiment.method if isinstance(experiment, OpenQuestion) else (),
-        "doubts": experiment.doubts if asked and isinstance(experiment, OpenQuestion) else "",
         "verdicts": verdicts,
         "tally": page.tally(marks),
         "pictures": pictures,
@@ -222,25 +216,20 @@ def _options(experiment: Experiment, result: Result) -> str:
 
 
 def _glance(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    columns = list(dict.fromkeys((line["method"], line["order"]) for line in cells))
-    rows = list(dict.fromkeys((line["dataset"], line["parameter"]) for line in cells))
+    columns, rows = distinct(cells, "method", "order"), distinct(cells, "dataset", "parameter")
     found = {(line["dataset"], line["parameter"], line["method"], line["order"]): line for line in cells}
     grid = []
     for dataset, parameter in rows:
         entries = [_entry(found.get((dataset, parameter, method, order))) for method, order in columns]
-        grid.append((f"{dataset} {parameter}" if parameter is not None else dataset, entries))
+        grid.append((named(dataset, parameter), entries))
     return {"columns": [f"{m}, N = {n}" if n is not None else m for m, n in columns], "rows": grid}
 
 
 def _entry(line: dict[str, Any] | None) -> dict[str, str] | None:
     if line is None:
         return None
-    small = f"{ratio(line['mean'] / line['paper_mean'])} × the paper's"
-    return {
-        "text": mean_and_deviation(line["mean"], line["std"]),
-        "small": small,
-        "mark": "good" if agrees(line) else "bad",
-    }
+    small, mark = f"{ratio(line['mean'] / line['paper_mean'])} × the paper's", "good" if agrees(line) else "bad"
+    return {"text": mean_and_deviation(line["mean"], line["std"]), "small": small, "mark": mark}
 
 
 def _provenance(experiment: Experiment, result: Result) -> str:

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 Json = Any
+Rows = list[dict[str, Any]]
+Parts = Mapping[str, Json]  # what the units of a page computed, by their names
 
 MARGIN = 0.15
 """How far ours may lie from a paper value that comes without a standard deviation."""
@@ -57,6 +61,31 @@ def find(rows: Iterable[Mapping[str, Json]], **where: Json) -> Mapping[str, Json
     return found[0]
 
 
+def means(rows: Iterable[Mapping[str, Json]], *columns: str, **where: Json) -> dict[Any, float]:
+    """Means by the value of a column, or by those of several, of the rows that have the values `where`."""
+    kept = [line for line in rows if all(line[key] == value for key, value in where.items())]
+    return {_key(line, columns): line["mean"] for line in kept}
+
+
+def distinct(rows: Iterable[Mapping[str, Json]], *columns: str) -> list[Any]:
+    """The values of a column, or those of several, each once, in their order."""
+    return list(dict.fromkeys(_key(line, columns) for line in rows))
+
+
+def _key(line: Mapping[str, Json], columns: tuple[str, ...]) -> Any:
+    return line[columns[0]] if len(columns) == 1 else tuple(line[column] for column in columns)
+
+
+def named(dataset: str, parameter: Json) -> str:
+    """A signal and its parameter, where it has one."""
+    return dataset if parameter is None else f"{dataset} {parameter}"
+
+
+def held(done: int, total: int) -> bool | None:
+    """The verdict on several cases: all of them, some (None: in part), or none."""
+    return True if done == total else (None if done else False)
+
+
 def by_method(rows: Iterable[Mapping[str, Json]], dataset: str, parameter: Json, metric: str = "") -> dict[str, float]:
     """Means of one signal by method, of one metric where it is named."""
     kept = [r for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter) and metric in ("", r["metric"])]
@@ -69,6 +98,15 @@ def best_of(values: Mapping[str, Json], method: str) -> str:
     return min(options, key=lambda key: float(np.mean(values[key])))
 
 
+def best_rows(
+    dataset: str, parameter: Json, methods: Iterable[str], values: Mapping[str, Json], metric: str = "mse"
+) -> tuple[Rows, dict[str, str]]:
+    """A row for each method with the setting that is best in hindsight, and which settings these are."""
+    best = {method: best_of(values, method) for method in methods}
+    rows = [row(dataset, parameter, method, None, metric, values[key]) for method, key in best.items()]
+    return rows, {method: key.split(": ")[-1].replace("|", ", N = ") for method, key in best.items()}
+
+
 def chunks(total: int, size: int) -> list[tuple[int, int]]:
     """(first, count) of pieces of at most `size`: the full ones are the same whatever the total.
 
@@ -76,6 +114,25 @@ def chunks(total: int, size: int) -> list[tuple[int, int]]:
     [(0, 3), (3, 3), (6, 1)]
     """
     return [(first, min(size, total - first)) for first in range(0, total, size)]
+
+
+def listed(values: Mapping[Any, float]) -> str:
+    """Numbers and what they are of.
+
+    >>> listed({"LegT": 4.23e-6, "FouT": 1.25})
+    '4.2e-6 (LegT), 1.2 (FouT)'
+    """
+    return ", ".join(f"{number(value)} ({name})" for name, value in values.items())
+
+
+def joined(parts: Parts, prefix: str) -> dict[str, list[float]]:
+    """Values of all pieces that are called `prefix`, first+count, by whatever name the pieces gave them."""
+    together: dict[str, list[float]] = {}
+    for name, part in parts.items():
+        if name.startswith(f"{prefix}, "):
+            for key, values in part.items():
+                together.setdefault(key, []).extend(values)
+    return together
 
 
 def number(value: float | None) -> str:

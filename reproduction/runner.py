@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -34,24 +34,15 @@ SOURCES = (HERE, Path(prophecy.__file__).parent)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class Progress(Protocol):
-    """Who is told how far the work has come."""
+class Progress:
+    """Who is told how far the work has come: nobody."""
 
     def begin(self, experiment: Experiment, total: int, cached: int) -> None: ...
     def step(self, experiment: Experiment) -> None: ...
     def end(self, experiment: Experiment, seconds: float, fresh: bool) -> None: ...
 
 
-Finished = Callable[[Experiment], None]
-"""Called when a page's results file is there."""
-
-
-class Silent:
-    """Tells nobody."""
-
-    def begin(self, experiment: Experiment, total: int, cached: int) -> None: ...
-    def step(self, experiment: Experiment) -> None: ...
-    def end(self, experiment: Experiment, seconds: float, fresh: bool) -> None: ...
+Finished = Callable[[Experiment], None]  # called when a page's results file is there
 
 
 @dataclass(frozen=True)
@@ -79,16 +70,9 @@ class Folder:
             ) from error
 
 
-def reproduce(
-    names: Sequence[str],
-    ask: Ask,
-    out: str | os.PathLike[str],
-    jobs: int = 1,
-    progress: Progress | None = None,
-    finished: Finished = lambda experiment: None,
-) -> list[Path]:
+def reproduce(names: Sequence[str], ask: Ask, out: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
     """Compute the named experiments (all if none), the early ones first, and return their results files."""
-    return compute(registry.choose(names), ask, out, jobs, progress, finished)
+    return compute(registry.choose(names), ask, out, jobs)
 
 
 def compute(
@@ -112,7 +96,7 @@ def compute(
         experiment.settings(ask)
     folder = Folder(Path(out))
     folder.prepare()
-    told = progress or Silent()
+    told = progress or Progress()
     pages = [_Page(experiment, ask, folder, version) for experiment in order(chosen)]
     todo = [(page, unit) for page in pages for unit in page.missing]
     with _computed(ask, [(page.experiment, unit) for page, unit in todo], jobs) as answers:

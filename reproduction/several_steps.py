@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,16 @@ from scipy.linalg import schur
 from prophecy import next_value
 from prophecy.system import System
 from reproduction import paper, style
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, OpenQuestion, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, joined, listed, means, named, number, row
 
 ORDERS = (5, 9, 17, 33, 65, 97)
-STEPS = (1_000, 10_000, 100_000)
-"""Samples per window."""
+STEPS = (1_000, 10_000, 100_000)  # samples per window
 DATASETS = ((paper.WHITE, 1.0), (paper.FILTERED, 0.3))
+SIGNALS = tuple(named(*dataset) for dataset in DATASETS)
 AHEAD = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-ORIGINS = tuple(range(6_000, 9_000, 250))
-"""Samples after which a forecast begins; each is scored against what came."""
-ORDER, SPACING = 33, 5
-"""States; distance in samples of the pairs a direct readout is solved from."""
+ORIGINS = tuple(range(6_000, 9_000, 250))  # samples after which a forecast begins; each is scored against what came
+ORDER, SPACING = 33, 5  # states; distance in samples of the pairs a direct readout is solved from
 RIDGES = (1e-9, 1e-6, 1e-3, 1e-1)
 """Of the direct readout, relative to the features' mean squares; chosen on the last quarter of the pairs."""
 COPY = "copying"
@@ -39,6 +37,7 @@ class SeveralSteps(OpenQuestion):
     reference = "Sec. 5: instabilities when predicting several steps"
     place = 153
     functions = 10
+    given = (("order", ORDER), ("origins", len(ORIGINS)), ("ahead", list(AHEAD)))
     question = (
         "The paper observed “instabilities when predicting multiple steps into the future”. Where do they come from, "
         "for which bases, and which way of looking further ahead avoids them?"
@@ -59,30 +58,25 @@ class SeveralSteps(OpenQuestion):
         "θ, would favour FouT."
     )
 
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"order": ORDER, "origins": len(ORIGINS), "ahead": list(AHEAD)}
-
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit("radius", {}), *paper.function_units(DATASETS, self.size(ask), 10)]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         if unit.name == "radius":
             return {
-                f"{kind}|{order}|{steps}": excess(next_value(basis(order, 1.0), 1.0 / steps))
-                for kind, basis in paper.BASES.items()
-                for order in ORDERS
-                for steps in STEPS
+                f"{kind}|{order}|{steps}": excess(next_value(paper.BASES[kind](order, 1.0), 1.0 / steps))
+                for kind, order, steps in itertools.product(paper.BASES, ORDERS, STEPS)
                 if order**2 / steps < 1.0
             }
         return {name: value.tolist() for name, value in errors(paper.unit_signal(ask, unit)).items()}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = []
         for key, value in parts["radius"].items():
             kind, order, steps = key.split("|")
             rows.append(row("closed loop", int(steps), kind, int(order), "radius - 1", value))
         for dataset, parameter in DATASETS:
-            found = paper.joined({k: v for k, v in parts.items() if k != "radius"}, dataset, parameter)
+            found = joined(parts, named(dataset, parameter))
             for method in METHODS:
                 mean = np.sqrt(np.mean(np.array(found[method]), axis=0))
                 for h, value in zip(AHEAD, mean, strict=True):
@@ -102,19 +96,12 @@ class SeveralSteps(OpenQuestion):
     )
 
     def draw(self, result: Result) -> Any:
-        rows = result["rows"]
-        signals = list(dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"))
-        figure, axes = style.figure(1, 1 + len(signals), height=4.1)
+        rows, found = result["rows"], _errors(result)
+        figure, axes = style.figure(1, 1 + len(SIGNALS), height=4.1)
         for kind in paper.BASES:
-            own = [
-                (r["order"], r["mean"])
-                for r in rows
-                if (r["dataset"], r["method"], r["parameter"]) == ("closed loop", kind, 10_000)
-            ]
-            heights = [max(value, 1e-9) for _, value in own]
-            axes[0].plot(
-                [n for n, _ in own], heights, marker=style.MARKERS[kind], color=style.COLOURS[kind], label=kind
-            )
+            own = means(rows, "order", dataset="closed loop", method=kind, parameter=10_000)
+            look = {"marker": style.MARKERS[kind], "color": style.COLOURS[kind], "label": kind}
+            axes[0].plot([*own], [max(value, 1e-9) for value in own.values()], **look)
         axes[0].set(yscale="log", xlabel="states N", title="Closed loop", ylabel="radius − 1", ylim=(5e-10, 1))
         styles = {
             COPY: (style.COLOURS["copy"], "--"),
@@ -123,49 +110,42 @@ class SeveralSteps(OpenQuestion):
             SERIES: (style.COLOURS["LegS"], "-"),
             DIRECT: (style.COLOURS["ours"], "-"),
         }
-        for axis, signal in zip(axes[1:], signals, strict=True):
+        for axis, signal in zip(axes[1:], SIGNALS, strict=True):
             axis.axhline(1.0, color=style.MUTED, linestyle=":", linewidth=1)
             for method, (colour, line) in styles.items():
-                axis.plot(AHEAD, [_error(rows, signal, method, h) for h in AHEAD], line, color=colour, label=method)
+                axis.plot(AHEAD, [found[signal, method, h] for h in AHEAD], line, color=colour, label=method)
             axis.set(xscale="log", yscale="log", xlabel="samples ahead", ylim=(1e-4, 30))
             axis.set_title(signal, fontsize=11)
         axes[1].set_ylabel("error, standard deviations")
-        figure.legend(*axes[1].get_legend_handles_labels(), ncols=4, loc="outside upper center", fontsize=9)
-        return figure
+        return style.legended(figure, axes[1], 4, fontsize=9)
 
     def tables(self, result: Result) -> list[Table]:
-        rows = result["rows"]
-        radius = {(r["method"], r["order"], r["parameter"]): r["mean"] for r in rows if r["dataset"] == "closed loop"}
-        first: list[list[Cell | str]] = [
+        radius = means(result["rows"], "method", "order", "parameter", dataset="closed loop")
+        first = [
             [kind, str(order), *(number(radius.get((kind, order, steps))) for steps in STEPS)]
-            for kind in paper.BASES
-            for order in ORDERS
+            for kind, order in itertools.product(paper.BASES, ORDERS)
         ]
-        second: list[list[Cell | str]] = []
-        for signal in dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"):
-            for method in METHODS:
-                second.append([signal, method, *(number(_error(rows, signal, method, h)) for h in AHEAD)])
+        found = _errors(result)
+        second = [
+            [signal, method, *(number(found[signal, method, h]) for h in AHEAD)]
+            for signal, method in itertools.product(SIGNALS, METHODS)
+        ]
+        loops = (
+            "Spectral radius of the closed loop, minus 1, by samples per window. A dash: the rule is beyond its pole."
+        )
+        ahead = "Root mean squared error h samples ahead, in standard deviations; errors are cut at 1e12."
         return [
-            Table(
-                "Spectral radius of the closed loop, minus 1, by samples per window. A dash: the rule is beyond its "
-                "pole.",
-                ["basis", "N", *(f"{steps} samples" for steps in STEPS)],
-                first,
-            ),
-            Table(
-                "Root mean squared error h samples ahead, in standard deviations; errors are cut at 1e12.",
-                ["signal", "method", *(f"h = {h}" for h in AHEAD)],
-                second,
-            ),
+            Table(loops, ["basis", "N", *(f"{steps} samples" for steps in STEPS)], first),
+            Table(ahead, ["signal", "method", *(f"h = {h}" for h in AHEAD)], second),
         ]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        rows = result["rows"]
-        radius = {(r["method"], r["order"], r["parameter"]): r["mean"] for r in rows if r["dataset"] == "closed loop"}
+        radius = means(result["rows"], "method", "order", "parameter", dataset="closed loop")
         legt65, printed, right = (radius[kind, 65, 10_000] for kind in paper.BASES)
-        signals = list(dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"))
-        lost = {m: [_lost(rows, s, m) for s in signals] for m in METHODS}
-        gain = [_error(rows, s, FED[0], 50) / _error(rows, s, DIRECT, 50) for s in signals]
+        found = _errors(result)
+        lost = {m: [next((h for h in AHEAD if found[s, m, h] > LOST), None) for s in SIGNALS] for m in METHODS}
+        gain = [found[s, FED[0], 50] / found[s, DIRECT, 50] for s in SIGNALS]
+        later = {m: {s: found[s, m, 200] for s in SIGNALS} for m in METHODS}
         return [
             Verdict(
                 "Predicting several steps by feeding predictions back is unstable (Sec. 5).",
@@ -176,26 +156,22 @@ class SeveralSteps(OpenQuestion):
             ),
             Verdict(
                 "Direct readouts solved in context avoid it.",
-                all(value > 1 for value in gain) and all(_error(rows, s, DIRECT, 1000) < 10 for s in signals),
+                all(value > 1 for value in gain) and all(found[s, DIRECT, 1000] < 10 for s in SIGNALS),
                 f"50 samples ahead LegT fed back has {', '.join(number(g) for g in gain)} times the error of the "
-                f"direct readout ({', '.join(signals)}); the direct one is lost after {_told(lost[DIRECT])} samples, "
+                f"direct readout ({', '.join(SIGNALS)}); the direct one is lost after {_told(lost[DIRECT])} samples, "
                 f"LegT fed back after {_told(lost[FED[0]])}.",
             ),
             Verdict(
                 "Clipping the spectrum is enough.",
-                all(_error(rows, s, CLIPPED, 200) < 1.5 * _error(rows, s, DIRECT, 200) for s in signals),
-                "200 samples ahead the clipped loop has "
-                + ", ".join(f"{number(_error(rows, s, CLIPPED, 200))} ({s})" for s in signals)
-                + " standard deviations of error, the direct readout "
-                + ", ".join(number(_error(rows, s, DIRECT, 200)) for s in signals)
-                + ", copying "
-                + ", ".join(number(_error(rows, s, COPY, 200)) for s in signals)
-                + ".",
+                all(later[CLIPPED][s] < 1.5 * later[DIRECT][s] for s in SIGNALS),
+                f"200 samples ahead the clipped loop has {listed(later[CLIPPED])} standard deviations of error, the "
+                f"direct readout {', '.join(map(number, later[DIRECT].values()))}, copying "
+                f"{', '.join(map(number, later[COPY].values()))}.",
             ),
         ]
 
 
-def loop(system: System) -> paper.Array:
+def loop(system: System) -> Array:
     """The map of (x, u) to what comes next when u is the system's own prediction: û = C x + D u, x' = A x + B û."""
     readout = np.append(system.C, system.D)
     carried = np.zeros((system.order + 1, system.order + 1))
@@ -208,7 +184,7 @@ def excess(system: System) -> float:
     return float(np.abs(np.linalg.eigvals(loop(system))).max() - 1.0)
 
 
-def clipped(matrix: paper.Array) -> paper.Array:
+def clipped(matrix: Array) -> Array:
     """The same matrix with eigenvalues beyond the unit circle moved back onto it, in its Schur form.
 
     The eigenvectors of this loop are nearly parallel: with them, what is clipped is lost in rounding.
@@ -219,7 +195,7 @@ def clipped(matrix: paper.Array) -> paper.Array:
     return np.asarray(vectors @ moved @ vectors.conj().T).real
 
 
-def states(system: System, u: paper.Array) -> paper.Array:
+def states(system: System, u: Array) -> Array:
     """(x, u) after each sample: (series, time, N + 1)."""
     x = np.zeros((len(u), system.order))
     found = np.empty((*u.shape, system.order + 1))
@@ -229,20 +205,20 @@ def states(system: System, u: paper.Array) -> paper.Array:
     return found
 
 
-def errors(u: paper.Array) -> dict[str, paper.Array]:
+def errors(u: Array) -> dict[str, Array]:
     """Mean over origins of the squared error, in variances of the signal, by steps ahead: (series, len(AHEAD))."""
     size = u.std(axis=1)[:, None, None]
     index, ahead = np.array(ORIGINS), np.array(AHEAD)
     truth = u[:, index[:, None] + ahead]
     last = u[:, index]
 
-    def scored(said: paper.Array) -> paper.Array:
+    def scored(said: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.mean(((said - truth) / size) ** 2, axis=1)
         return np.asarray(np.nan_to_num(mean, nan=1e300, posinf=1e300), dtype=np.float64)
 
     found = {COPY: scored(np.repeat(last[..., None], len(ahead), axis=-1))}
-    kept: paper.Array | None = None
+    kept: Array | None = None
     for name, kind in zip(FED, paper.BASES, strict=True):
         system = paper.system(kind, ORDER)
         z = states(system, u)
@@ -256,7 +232,7 @@ def errors(u: paper.Array) -> dict[str, paper.Array]:
     return found
 
 
-def _iterated(matrix: paper.Array, system: System, z: paper.Array) -> paper.Array:
+def _iterated(matrix: Array, system: System, z: Array) -> Array:
     """Predictions after `AHEAD` steps of the closed loop: (series, origins, len(AHEAD))."""
     readout, said = np.append(system.C, system.D), []
     carried = readout.copy()
@@ -268,14 +244,14 @@ def _iterated(matrix: paper.Array, system: System, z: paper.Array) -> paper.Arra
     return np.stack(said, axis=-1)
 
 
-def _beyond(x: paper.Array) -> paper.Array:
+def _beyond(x: Array) -> Array:
     """Σ x_n (p_n(t, t + h) - p_n(t, t)): what LegT's polynomial adds beyond its window."""
     points = 1.0 + 2.0 * np.array(AHEAD) / paper.SAMPLES
     added = (np.polynomial.legendre.legvander(points, ORDER - 1) - 1.0) * np.sqrt(2 * np.arange(ORDER) + 1)
     return np.asarray(x @ added.T, dtype=np.float64)
 
 
-def _direct(z: paper.Array, u: paper.Array) -> paper.Array:
+def _direct(z: Array, u: Array) -> Array:
     """For each origin and h, the ridge readout of all pairs (z[k], u[k + h] - u[k]) with k + h up to the origin."""
     said = np.empty((len(u), len(ORIGINS), len(AHEAD)))
     for series, (known, values) in enumerate(zip(z, u, strict=True)):
@@ -287,7 +263,7 @@ def _direct(z: paper.Array, u: paper.Array) -> paper.Array:
     return said
 
 
-def solved(rows: paper.Array, wanted: paper.Array) -> paper.Array:
+def solved(rows: Array, wanted: Array) -> Array:
     """Ridge weights, the ridge being the one that predicts the last quarter of the rows best from the others."""
     scale = np.sqrt(np.mean(rows**2, axis=0))
     scaled, early = rows / scale, 3 * len(rows) // 4
@@ -299,18 +275,13 @@ def solved(rows: paper.Array, wanted: paper.Array) -> paper.Array:
     return np.asarray(whole / scale, dtype=np.float64)
 
 
-def _ridge(moments: paper.Array, cross: paper.Array, ridge: float) -> paper.Array:
+def _ridge(moments: Array, cross: Array, ridge: float) -> Array:
     return np.asarray(np.linalg.solve(moments + ridge * np.eye(len(cross)), cross), dtype=np.float64)
 
 
-def _error(rows: list[dict[str, Any]], signal: str, method: str, h: int) -> float:
-    wanted = (signal, method, h, "relative rms")
-    return float(next(r["mean"] for r in rows if (r["dataset"], r["method"], r["parameter"], r["metric"]) == wanted))
-
-
-def _lost(rows: list[dict[str, Any]], signal: str, method: str) -> int | None:
-    """The first of `AHEAD` at which a forecast is worse than the mean."""
-    return next((h for h in AHEAD if _error(rows, signal, method, h) > LOST), None)
+def _errors(result: Result) -> dict[tuple[str, str, int], float]:
+    """By signal, method and samples ahead."""
+    return means(result["rows"], "dataset", "method", "parameter", metric="relative rms")
 
 
 def _told(values: list[int | None]) -> str:

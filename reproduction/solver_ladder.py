@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from prophecy import legt, next_value
 from reproduction import paper, style, trained_runs
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Line, OpenQuestion, Outcome, Result, Table, Unit, Verdict
+from reproduction.rows import Array, Json, Parts, held, listed, means, named, number, row
 
 ORDER, SAMPLES = 32, 4096
 DATASETS = ((paper.WHITE, 1.0), (paper.WHITE, 2.0), (paper.FILTERED, 0.1))
+SIGNALS = tuple(named(*dataset) for dataset in DATASETS)
 RATES = {"gradient step": tuple(10.0**p for p in range(-6, 1)), "delta rule": (0.01, 0.03, 0.1, 0.3, 1.0)}
 """Tried for the two rules that have a rate; the best in hindsight counts, which is a favour to them."""
 FORGETTING = (0.9, 0.99)
@@ -62,8 +62,7 @@ class Solvers(OpenQuestion):
         return paper.function_units(DATASETS, self.size(ask), 10)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        a = unit.arguments
-        u = paper.signal(a["dataset"], a["parameter"], a["count"], ask.seed + a["first"])[:, :SAMPLES]
+        u = paper.unit_signal(ask, unit)[:, :SAMPLES]
         with trained_runs.one_thread(self.name):
             errors = ladder(u)
         return {
@@ -74,18 +73,17 @@ class Solvers(OpenQuestion):
             for name, e in errors.items()
         }
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows, curves, chosen = [], {}, {}
-        for dataset, parameter in DATASETS:
-            pieces = [part for name, part in parts.items() if name.startswith(f"{dataset} {parameter}, ")]
+        for signal, rule in itertools.product(DATASETS, RULES):
+            pieces = [part for name, part in parts.items() if name.startswith(f"{named(*signal)}, ")]
             late = {n: [v for p in pieces for v in p[n]["late"]] for n in pieces[0]}
-            for rule in RULES:
-                options = [n for n in late if n == rule or n.startswith(f"{rule}, rate ")]
-                best = min(options, key=lambda n: float(np.mean(late[n])))
-                rows.append(row(dataset, parameter, rule, ORDER, "mse", late[best]))
-                chosen[f"{dataset} {parameter}|{rule}"] = best.removeprefix(rule).removeprefix(", ")
-                stacked = np.concatenate([np.array(p[best]["curve"]) for p in pieces], axis=1)
-                curves[f"{dataset} {parameter}|{rule}"] = stacked.mean(axis=1).tolist()
+            options = [n for n in late if n == rule or n.startswith(f"{rule}, rate ")]
+            best = min(options, key=lambda n: float(np.mean(late[n])))
+            rows.append(row(*signal, rule, ORDER, "mse", late[best]))
+            chosen[f"{named(*signal)}|{rule}"] = best.removeprefix(rule).removeprefix(", ")
+            stacked = np.concatenate([np.array(p[best]["curve"]) for p in pieces], axis=1)
+            curves[f"{named(*signal)}|{rule}"] = stacked.mean(axis=1).tolist()
         return Outcome(rows, {"curves": curves, "chosen": chosen, "operations": operations()})
 
     caption = (
@@ -99,90 +97,74 @@ class Solvers(OpenQuestion):
     )
 
     def draw(self, result: Result) -> Any:
-        details = result["details"]
-        signals = [f"{d} {p}" for d, p in DATASETS]
+        details, mean = result["details"], _means(result)
         figure, axes = style.figure(1, 4, height=3.9)
         colours = dict(zip(RULES, (style.COLOURS["copy"], style.COLOURS["LegT"], *style.SEQUENCE[1:]), strict=False))
         centres = np.sqrt(np.array(EDGES[:-1]) * np.array(EDGES[1:]))
-        for axis, signal in zip(axes, signals, strict=False):
+        for axis, signal in zip(axes, SIGNALS, strict=False):
             for rule in RULES:
                 line = "--" if rule in (COPY, FIXED) else "-"
                 axis.plot(centres, details["curves"][f"{signal}|{rule}"], line, color=colours[rule], label=rule)
             axis.set(xscale="log", yscale="log", xlabel="samples seen")
             axis.set_title(signal.replace("White Signal", "White").replace("Filtered Noise", "Filtered"), fontsize=10)
         axes[0].set_ylabel("mean squared error")
-        for rule in RULES:
-            for signal, face in ((signals[1], colours[rule]), (signals[2], "white")):
-                value = next(
-                    r["mean"]
-                    for r in result["rows"]
-                    if f"{r['dataset']} {r['parameter']}" == signal and r["method"] == rule
-                )
-                axes[3].plot(
-                    details["operations"][rule], value, "o", color=colours[rule], markerfacecolor=face, markersize=7
-                )
+        for rule, colour in colours.items():
+            for signal, face in ((SIGNALS[1], colour), (SIGNALS[2], "white")):
+                look = {"color": colour, "markerfacecolor": face, "markersize": 7}
+                axes[3].plot(details["operations"][rule], mean[signal, rule], "o", **look)
         axes[3].set(xscale="log", yscale="log", xlabel="multiply-adds per value")
         axes[3].set_title("Price", fontsize=10)
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 3)
 
     def tables(self, result: Result) -> list[Table]:
-        rows, details = result["rows"], result["details"]
-        lines: list[list[Cell | str]] = []
+        mean, details = _means(result), result["details"]
+        lines: list[Line] = []
         for rule in RULES:
-            found = [r for r in rows if r["method"] == rule]
-            cells = [number(r["mean"]) for r in found]
-            rates = {details["chosen"][f"{r['dataset']} {r['parameter']}|{rule}"] for r in found} - {""}
+            cells = [number(mean[signal, rule]) for signal in SIGNALS]
+            rates = {details["chosen"][f"{signal}|{rule}"] for signal in SIGNALS} - {""}
             lines.append([rule, number(details["operations"][rule]), *cells, ", ".join(sorted(rates)) or "–"])
-        signals = [f"{d} {p}" for d, p in DATASETS]
-        return [
-            Table(
-                "Mean squared error over the second half.",
-                ["rule", "multiply-adds per value", *signals, "rate of learning or forgetting, best in hindsight"],
-                lines,
-            )
-        ]
+        header = ["rule", "multiply-adds per value", *SIGNALS, "rate of learning or forgetting, best in hindsight"]
+        return [Table("Mean squared error over the second half.", header, lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        mean = {(f"{r['dataset']} {r['parameter']}", r["method"]): r["mean"] for r in result["rows"]}
-        signals = [f"{d} {p}" for d, p in DATASETS]
-        gains = {s: mean[s, FIXED] / mean[s, BEST] for s in signals}
-        least = {s: mean[s, FIXED] / mean[s, "recursive least squares"] for s in signals}
-        weak = {s: mean[s, "gradient step"] / mean[s, COPY] for s in signals}
-        delta = {s: mean[s, "delta rule"] / mean[s, BEST] for s in signals}
+        mean = _means(result)
+        gains = {s: mean[s, FIXED] / mean[s, BEST] for s in SIGNALS}
+        least = {s: mean[s, FIXED] / mean[s, "recursive least squares"] for s in SIGNALS}
+        weak = {s: mean[s, "gradient step"] / mean[s, COPY] for s in SIGNALS}
+        delta = {s: mean[s, "delta rule"] / mean[s, BEST] for s in SIGNALS}
         return [
             Verdict(
                 "Solving in context beats the paper's fixed readout of the same state.",
                 all(g > 1 for g in gains.values()),
-                f"The fixed readout has {_listed(least)} times the error of recursive least squares, which keeps all, "
-                f"and {_listed(gains)} times that of the exact ridge that forgets.",
+                f"The fixed readout has {listed(least)} times the error of recursive least squares, which keeps all, "
+                f"and {listed(gains)} times that of the exact ridge that forgets.",
             ),
             Verdict(
                 "One gradient step is enough.",
                 all(w < 0.5 for w in weak.values()),
-                f"With the best rate in hindsight its error is {_listed(weak)} times that of copying.",
+                f"With the best rate in hindsight its error is {listed(weak)} times that of copying.",
             ),
             Verdict(
                 "The delta rule, at less than a hundredth of the operations, comes within a factor of ten of the best.",
-                True if max(delta.values()) < 10 else (None if min(delta.values()) < 10 else False),
-                f"Its error is {_listed(delta)} times that of the exact ridge.",
+                held(sum(d < 10 for d in delta.values()), len(delta)),
+                f"Its error is {listed(delta)} times that of the exact ridge.",
             ),
         ]
 
     def headline(self, result: Result) -> str:
-        mean = {(f"{r['dataset']} {r['parameter']}", r["method"]): r["mean"] for r in result["rows"]}
-        signal = f"{paper.WHITE} 2.0"
+        mean, signal = _means(result), SIGNALS[1]
         return (
             "Solved anew at every sample, by a ridge that forgets, with nothing but the context, it gains a factor of "
             f"{number(mean[signal, FIXED] / mean[signal, BEST])} ({signal})."
         )
 
 
-def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{number(value)} ({name})" for name, value in values.items())
+def _means(result: Result) -> dict[tuple[str, str], float]:
+    """By signal and rule."""
+    return {(named(d, p), m): v for (d, p, m), v in means(result["rows"], "dataset", "parameter", "method").items()}
 
 
-def ladder(u: paper.Array) -> dict[str, paper.Array]:
+def ladder(u: Array) -> dict[str, Array]:
     """Errors y[k] - u[k + 1], (series, time - 1), of every rule and rate."""
     import torch
 

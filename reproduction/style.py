@@ -104,6 +104,12 @@ def figure(rows: int = 1, columns: int = 1, width: float = WIDE, height: float =
     return made, list(axes.flat)
 
 
+def legended(made: Any, axis: Any, columns: int, place: str = "upper center", **options: Any) -> Any:
+    """The figure, with the legend of one of its axes outside of them."""
+    made.legend(*axis.get_legend_handles_labels(), ncols=columns, loc=f"outside {place}", **options)
+    return made
+
+
 def band(axis: Any, x: Any, mean: Any, std: Any, colour: str, **options: Any) -> None:
     """A line with its ± std band; on log axes the band's lower edge stays above zero."""
     import numpy as np

@@ -27,26 +27,18 @@ from prophecy.system import System
 
 Array = NDArray[np.float64]
 
-LENGTH, QUIET = 512, 64
-"""Samples per sequence, and how many of them pass before a switch may come."""
-SWITCHES = 1 / 150
-"""Probability of a switch per sample."""
-OUTLIER = 5.0
-"""Standard deviation of what an outlier adds; the signal's is about 1.4."""
+LENGTH, QUIET = 512, 64  # samples per sequence, and how many of them pass before a switch may come
+SWITCHES = 1 / 150  # probability of a switch per sample
+OUTLIER = 5.0  # standard deviation of what an outlier adds; the signal's is about 1.4
 ORDER, WINDOW, DEGREE = 16, 24, 2
 """States, window in samples and degree of the memory, chosen on seeds the report does not use."""
 LIMIT, PATIENCE = 5.0, 3
 """A residual is a jump beyond this many median residuals; so many in a row, of one sign, are a switch."""
-START, ADAPT = 16, 0.05
-"""Samples before the gate acts; step of the running median."""
-RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Shares of outliers at which models are scored."""
-SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Samples since the last switch at which they are scored apart."""
-SEED = 5_000
-"""Of the sequences they are scored on; training and the constants above used others."""
-NOISE = 0.05
-"""Standard deviation of the noise on every sample."""
+START, ADAPT = 16, 0.05  # samples before the gate acts; step of the running median
+RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of outliers at which models are scored
+SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # samples since the last switch at which they are scored apart
+SEED = 5_000  # of the sequences they are scored on; training and the constants above used others
+NOISE = 0.05  # standard deviation of the noise on every sample
 
 
 @dataclass(frozen=True)

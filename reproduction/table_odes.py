@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from prophecy import signals
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
-from reproduction.rows import agrees, find, number, ratio, row
+from reproduction.framework import Ask, Experiment, Outcome, Result, Slip, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, agrees, find, means, number, ratio, row
 
 SOLVERS = {"RK45 defaults": signals.SCIPY_DEFAULTS, "closed form": None}
 EQUATIONS = {"Bernoulli": signals.bernoulli, "Van der Pol": signals.van_der_pol}
@@ -42,18 +42,14 @@ class TableOdes(Experiment):
             "shown": {m: y[::SHOWN].tolist() for (m, n), y in ahead.items() if n == 65},
         }
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows, curves = [], {}
-        for equation in EQUATIONS:
-            for solver in SOLVERS:
-                part = parts[f"{equation}, {solver}"]
-                curves[f"{equation}, {solver}"] = {"truth": part["truth"], **part["shown"]}
-                for order in paper.ORDERS:
-                    for method in paper.BASES:
-                        as_paper = solver == "RK45 defaults"
-                        known = paper.published(equation, None, method, order) if as_paper else None
-                        value = part["mse"][paper.label(method, order)]
-                        rows.append(row(equation, solver, method, order, "mse", value, known))
+        for equation, solver in itertools.product(EQUATIONS, SOLVERS):
+            part = parts[f"{equation}, {solver}"]
+            curves[f"{equation}, {solver}"] = {"truth": part["truth"], **part["shown"]}
+            for order, method in itertools.product(paper.ORDERS, paper.BASES):
+                known = paper.published(equation, None, method, order) if solver == "RK45 defaults" else None
+                rows.append(row(equation, solver, method, order, "mse", part["mse"][paper.label(method, order)], known))
         return Outcome(rows, {"curves": curves})
 
     caption = (
@@ -69,16 +65,14 @@ class TableOdes(Experiment):
         curves = result["details"]["curves"]
         figure, axes = style.figure(2, 2, height=3.0)
         ends = {"Bernoulli": 10.0, "Van der Pol": 20.0}
-        panels = [(equation, solver) for equation in EQUATIONS for solver in SOLVERS]
-        for axis, (equation, solver) in zip(axes, panels, strict=True):
+        for axis, (equation, solver) in zip(axes, itertools.product(EQUATIONS, SOLVERS), strict=True):
             lines = curves[f"{equation}, {solver}"]
             times = np.linspace(0.0, ends[equation], len(lines["truth"]))
             axis.plot(times, np.array(lines["truth"]) + SHIFT, color=style.COLOURS["truth"], label="truth + 0.1")
             for method, dashes in (("FouT as printed", "-"), ("FouT", (0, (6, 6))), ("LegT", (0, (2, 4)))):
                 axis.plot(times, lines[method], color=style.COLOURS[method], linestyle=dashes, label=method)
             axis.set(title=f"{equation}, {solver}", xlabel="t", ylabel="u(t)", xlim=(0, ends[equation]))
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-        return figure
+        return style.legended(figure, axes[0], 4)
 
     def verdicts(self, result: Result) -> list[Verdict]:
         cells = [line for line in result["rows"] if line["paper_mean"] is not None]
@@ -97,13 +91,8 @@ class TableOdes(Experiment):
             ),
             ours=True,
         )
-        gaps = {}
-        for order in paper.ORDERS:
-            pair = [
-                find(result["rows"], dataset="Bernoulli", parameter="RK45 defaults", method=m, order=order)["mean"]
-                for m in ("FouT as printed", "LegT")
-            ]
-            gaps[order] = pair[0] / pair[1]
+        mean = means(result["rows"], "method", "order", dataset="Bernoulli", parameter="RK45 defaults")
+        gaps = {order: mean["FouT as printed", order] / mean["LegT", order] for order in paper.ORDERS}
         second = Verdict(
             "On Bernoulli, LegT beats FouT by at least one order of magnitude (App. E.1.2).",
             min(gaps.values()) >= 10,
@@ -139,23 +128,14 @@ def closest(stiffness: float = 7.0, initial: float = 0.5) -> float:
     return float(2.0 / (np.exp(2.0 * (2.0 * stiffness + np.arctanh(initial))) + 1.0))
 
 
-def _comparisons(rows: list[dict[str, Any]]) -> list[Verdict]:
+def _comparisons(rows: Rows) -> list[Verdict]:
     """App. E.1.2 on Van der Pol, as the paper solved it and exactly."""
-    mean = {(r["dataset"], r["parameter"], r["method"], r["order"]): r["mean"] for r in rows}
-    gap = {
-        (solver, order): mean["Van der Pol", solver, "FouT as printed", order]
-        / mean["Van der Pol", solver, "LegT", order]
-        for solver in SOLVERS
-        for order in paper.ORDERS
-    }
+    smooth, wild = (means(rows, "parameter", "method", "order", dataset=name) for name in EQUATIONS)
     solved, exact = SOLVERS
+    gap = {(s, n): wild[s, "FouT as printed", n] / wild[s, "LegT", n] for s in SOLVERS for n in paper.ORDERS}
     easier = {
-        solver: [
-            mean["Van der Pol", solver, method, order] / mean["Bernoulli", solver, method, order]
-            for method in ("LegT", "FouT as printed")
-            for order in paper.ORDERS
-        ]
-        for solver in SOLVERS
+        s: [wild[key] / smooth[key] for key in wild if key[:2] in ((s, "LegT"), (s, "FouT as printed"))]
+        for s in SOLVERS
     }
     return [
         Verdict(

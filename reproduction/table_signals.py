@@ -14,8 +14,8 @@ from prophecy.bases import fout_as_printed
 from prophecy.evaluation import mean_squared_error
 from prophecy.system import System
 from reproduction import paper, style
-from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
-from reproduction.rows import agrees, find, number, row
+from reproduction.framework import Ask, Experiment, Outcome, Result, Slip, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, agrees, find, held, joined, means, named, number
 
 
 class TableSignals(Experiment):
@@ -38,24 +38,18 @@ class TableSignals(Experiment):
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
         value = {
-            paper.label(method, order): mean_squared_error(u, paper.predict(method, order, u)).tolist()
-            for order in paper.ORDERS
-            for method in paper.BASES
+            paper.label(m, n): mean_squared_error(u, paper.predict(m, n, u)).tolist()
+            for n, m in itertools.product(paper.ORDERS, paper.BASES)
         }
         y, _ = run(_constant_one(), u, engine="lifted")
         return {**value, "constant": mean_squared_error(u, y).tolist()}
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows, constant = [], []
-        for dataset, parameter in paper.CELLS:
-            values = paper.joined(parts, dataset, parameter)
-            for order in paper.ORDERS:
-                for method in paper.BASES:
-                    known = paper.published(dataset, parameter, method, order)
-                    sample = values[paper.label(method, order)]
-                    rows.append(row(dataset, parameter, method, order, "mse", sample, known))
-            constant.append(float(np.mean(values["constant"]) / np.mean(values[paper.label("FouT as printed", 33)])))
-        return Outcome(rows, {"constant": constant, "printed LegT": printed_legt(33)})
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
+        found = [joined(parts, named(*cell)) for cell in paper.CELLS]
+        constant = [float(np.mean(v["constant"]) / np.mean(v[paper.label("FouT as printed", 33)])) for v in found]
+        return Outcome(
+            paper.models(paper.CELLS, parts, printed=True), {"constant": constant, "printed LegT": printed_legt(33)}
+        )
 
     caption = (
         "Every cell of Table 1: the paper's mean ± standard deviation (grey) and ours (coloured), in the same "
@@ -65,18 +59,11 @@ class TableSignals(Experiment):
 
     def draw(self, result: Result) -> Any:
         """One panel per data set and parameter: the paper's mean ± std in grey, ours in colour."""
-        lines = result["rows"]
-        panels = list(dict.fromkeys((line["dataset"], line["parameter"]) for line in lines))
-        columns = 3
-        count = -(-len(panels) // columns)
-        figure, axes = style.figure(count, columns, height=2.9)
-        for axis, (dataset, parameter) in zip(axes, panels, strict=False):
-            group = [line for line in lines if (line["dataset"], line["parameter"]) == (dataset, parameter)]
-            _panel(axis, group)
-            axis.set_title(f"{dataset} {parameter}")
-        for axis in axes[len(panels) :]:
-            axis.set_visible(False)
-        for axis in axes[::columns]:
+        figure, axes = style.figure(2, 3, height=2.9)
+        for axis, cell in zip(axes, paper.CELLS, strict=True):
+            _panel(axis, [line for line in result["rows"] if (line["dataset"], line["parameter"]) == cell])
+            axis.set_title(named(*cell))
+        for axis in axes[::3]:
             axis.set_ylabel("MSE")
         return figure
 
@@ -93,15 +80,13 @@ class TableSignals(Experiment):
             f"{worst['parameter']}, {number(ratio)} times the paper's mean.",
             ours=True,
         )
-        smoother = [
-            find(result["rows"], dataset=d, parameter=p, method=m, order=n)["mean"]
-            for m in ("LegT", "FouT as printed")
-            for n in paper.ORDERS
+        mean = means(result["rows"], "dataset", "parameter", "method", "order")
+        inside = [
+            mean[d, rough, m, n] / mean[d, smooth, m, n]
+            for m, n in itertools.product(("LegT", "FouT as printed"), paper.ORDERS)
             for d, ps in ((paper.WHITE, (0.3, 1.0, 2.0)), (paper.FILTERED, (0.3, 0.1, 0.05)))
-            for p in ps
+            for smooth, rough in itertools.pairwise(ps)
         ]
-        steps = [b / a for a, b in itertools.pairwise(smoother)]
-        inside = [step for index, step in enumerate(steps) if index % 3 != 2]
         second = Verdict(
             "Larger α and smaller γ are easier (App. E.1).",
             all(step > 1 for step in inside),
@@ -147,7 +132,7 @@ class TableSignals(Experiment):
         ]
 
 
-def _bold(rows: list[dict[str, Any]]) -> Verdict:
+def _bold(rows: Rows) -> Verdict:
     """Which cell of each line is the best one, and whether the right frequencies would change that."""
     same, changed = 0, []
     for dataset, parameter in paper.CELLS:
@@ -160,7 +145,7 @@ def _bold(rows: list[dict[str, Any]]) -> Verdict:
     total = len(paper.CELLS)
     return Verdict(
         "LegT with N = 65 is the best of each line of Table 1, but FouT on Filtered Noise with α = 0.05 and 0.1.",
-        same == total or (None if same else False),
+        held(same, total),
         f"The same cell is best in {same} of {total} lines. With the right frequencies FouT is best in {len(changed)}"
         + (f": {', '.join(changed)}." if changed else "."),
     )
@@ -187,26 +172,15 @@ def _panel(axis: Any, group: list[Mapping[str, Any]]) -> None:
     axis.set_yscale("log")
     names = []
     for place, line in enumerate(group):
-        if line["paper_mean"] is not None:
-            low = min(line["paper_std"] or 0.0, line["paper_mean"] * 0.9)
-            axis.errorbar(
-                place - 0.14,
-                line["paper_mean"],
-                yerr=[[low], [line["paper_std"] or 0.0]],
-                fmt="o",
-                color=style.COLOURS["paper"],
-                capsize=3,
-            )
-        low = min(line["std"] or 0.0, line["mean"] * 0.9)
-        axis.errorbar(
-            place + 0.14,
-            line["mean"],
-            yerr=[[low], [line["std"] or 0.0]],
-            fmt=style.MARKERS[line["method"]],
-            color=style.COLOURS[line["method"]],
-            capsize=3,
-        )
-        short = {"LegT": "LegT", "FouT as printed": "FouT\nprinted", "FouT": "FouT\nright"}[line["method"]]
+        method = line["method"]
+        looks = {"paper_": ("o", style.COLOURS["paper"], -0.14)}
+        looks[""] = style.MARKERS[method], style.COLOURS[method], 0.14
+        for whose, (marker, colour, shift) in looks.items():
+            mean, std = line[f"{whose}mean"], line[f"{whose}std"] or 0.0
+            if mean is not None:
+                whiskers = [[min(std, mean * 0.9)], [std]]
+                axis.errorbar(place + shift, mean, yerr=whiskers, fmt=marker, color=colour, capsize=3)
+        short = {"LegT": "LegT", "FouT as printed": "FouT\nprinted", "FouT": "FouT\nright"}[method]
         names.append(f"{short}\n{line['order']}")
     axis.set_xticks(range(len(group)), names, fontsize=8)
     axis.grid(axis="x", visible=False)

@@ -9,6 +9,7 @@ with jumps, so that the (k+1)-th derivative is not.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,18 +20,15 @@ from prophecy import bounds, derivative, fout
 from prophecy.constructions import series_derivative
 from prophecy.system import Continuous
 from reproduction import style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
-from reproduction.rows import find, number, row
+from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Slip, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, Rows, find, means, number, row
 
 ORDERS = (5, 9, 17, 33, 65, 129)
 SMOOTHNESS = (3, 4, 5)
 HARMONICS, GRID = 512, 4096
-OFF_PERIOD = (0.3, 1.7, 2.5)
-"""Frequencies, in cycles per window, that do not fit into the window."""
-SINES = (0.3, 2.5)
-"""Those drawn."""
-WINDOWS = 10
-"""Time t of Corollary 1, in windows."""
+OFF_PERIOD = (0.3, 1.7, 2.5)  # frequencies, in cycles per window, that do not fit into the window
+SINES = (0.3, 2.5)  # those drawn
+WINDOWS = 10  # time t of Corollary 1, in windows
 
 
 class Theory(Experiment):
@@ -38,6 +36,7 @@ class Theory(Experiment):
     title = "The error bounds, and what they need"
     reference = "Theorem 1 and Corollary 1"
     place = 80
+    given = (("harmonics", HARMONICS), ("orders", list(ORDERS)))
     introduction = (
         "Theorem 1 says that the alternative FouT construction (Prop. 2) approximates the derivative with an error of "
         "$O(L/N^{k-2})$ for any signal with a bounded k-th derivative. Its lemma integrates by parts and leaves out "
@@ -45,9 +44,6 @@ class Theory(Experiment):
         "boundary terms, which vanish only if the signal repeats with the window. Left: signals that do. Beside: sines "
         "that do not, although every derivative of theirs is bounded, so that the bound holds them to any k."
     )
-
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        return {"harmonics": HARMONICS, "orders": list(ORDERS)}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit(f"N = {order}", {"order": order}) for order in ORDERS]
@@ -72,15 +68,14 @@ class Theory(Experiment):
                 value[f"{name}|{frequency} cycles"] = float(abs(response) / (2 * np.pi * frequency))
         return value
 
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = []
         for order in ORDERS:
             part = parts[f"N = {order}"]
             for k in SMOOTHNESS:
                 signal, limit = f"periodic, k = {k}", lipschitz(k)
-                rows.append(
-                    row(signal, k, "bound", order, "|u' - u'_N|", bounds.derivative_bound(order, k, limit, 1.0))
-                )
+                steepest = bounds.derivative_bound(order, k, limit, 1.0)
+                rows.append(row(signal, k, "bound", order, "|u' - u'_N|", steepest))
                 most = bounds.value_bound(float(WINDOWS), order, k, limit, 1.0)
                 rows.append(row(signal, k, "bound", order, "|u - u_N|", most))
                 for name in ("Prop. 2", "Prop. 1"):
@@ -131,16 +126,14 @@ class Theory(Experiment):
         return figure
 
     def tables(self, result: Result) -> list[Table]:
-        lines: list[list[Cell | str]] = []
-        for k in SMOOTHNESS:
-            for order in ORDERS:
-                where = {"dataset": f"periodic, k = {k}", "order": order}
-                line: list[Cell | str] = [f"k = {k}", str(order)]
-                for metric in ("|u' - u'_N|", "|u - u_N|"):
-                    limit = find(result["rows"], method="bound", metric=metric, **where)["mean"]
-                    value = find(result["rows"], method="Prop. 2", metric=metric, **where)["mean"]
-                    line += [number(limit), number(value), _share(value, limit)]
-                lines.append(line)
+        lines: list[Line] = []
+        found = means(result["rows"], "parameter", "order", "metric", "method")
+        for k, order in itertools.product(SMOOTHNESS, ORDERS):
+            line: Line = [f"k = {k}", str(order)]
+            for metric in ("|u' - u'_N|", "|u - u_N|"):
+                limit, value = (found[k, order, metric, method] for method in ("bound", "Prop. 2"))
+                line += [number(limit), number(value), _share(value, limit)]
+            lines.append(line)
         header = ["signal", "N", "Theorem 1", "measured", "ratio", f"Cor. 1, t = {WINDOWS}θ", "measured", "ratio"]
         periodic = Table("Prop. 2 on periodic signals: the bound, the error, and error / bound.", header, lines)
         return [periodic, _off_period(result["rows"])]
@@ -152,9 +145,7 @@ class Theory(Experiment):
         sines = [_sine(rows, f, "Prop. 2", ORDERS[-1]) / _sine(rows, f, "Prop. 2", ORDERS[0]) for f in OFF_PERIOD]
         beyond = [
             _sine(rows, f, "Prop. 2", n) / _sine(rows, f, f"bound, k = {k}", n)
-            for f in OFF_PERIOD
-            for k in SMOOTHNESS
-            for n in ORDERS
+            for f, k, n in itertools.product(OFF_PERIOD, SMOOTHNESS, ORDERS)
         ]
         listed = ", ".join(f"{slopes[k]:.2f} (k = {k})" for k in SMOOTHNESS)
         return [
@@ -231,12 +222,11 @@ def corollary(order: int = 9, k: int = 5, t: float = 0.25) -> list[float]:
 def index_readings(order: int = 9) -> list[float]:
     """Size of the estimated derivative of sin 2πt over the true one: C with the frequency n, and with the index k."""
     system = series_derivative(fout(order, 1.0))
-    response = [abs(2j * np.pi - error_response(s, np.array([1.0]))[0]) / (2 * np.pi) for s in (system,)]
-    doubled = Continuous(A=system.A, B=system.B, C=2.0 * system.C, D=0.0)
-    return [float(response[0]), float(abs(2j * np.pi - error_response(doubled, np.array([1.0]))[0]) / (2 * np.pi))]
+    both = (system, Continuous(A=system.A, B=system.B, C=2.0 * system.C, D=0.0))
+    return [float(abs(2j * np.pi - error_response(s, np.array([1.0]))[0]) / (2 * np.pi)) for s in both]
 
 
-def _sine(rows: list[dict[str, Any]], frequency: float, method: str, order: int) -> float:
+def _sine(rows: Rows, frequency: float, method: str, order: int) -> float:
     return float(find(rows, dataset="sine", parameter=frequency, method=method, order=order)["mean"])
 
 
@@ -244,16 +234,14 @@ def _share(value: float, limit: float) -> Cell:
     return Cell(number(value / limit), "good" if value <= limit else "bad")
 
 
-def _off_period(rows: list[dict[str, Any]]) -> Table:
-    lines: list[list[Cell | str]] = []
-    for f in OFF_PERIOD:
-        for order in ORDERS:
-            value = _sine(rows, f, "Prop. 2", order)
-            line: list[Cell | str] = [f"sine, {f:g} cycles", str(order), number(value)]
-            for k in SMOOTHNESS:
-                limit = _sine(rows, f, f"bound, k = {k}", order)
-                line += [number(limit), _share(value, limit)]
-            lines.append([*line, number(_sine(rows, f, "Prop. 1", order))])
+def _off_period(rows: Rows) -> Table:
+    lines: list[Line] = []
+    for f, order in itertools.product(OFF_PERIOD, ORDERS):
+        value = _sine(rows, f, "Prop. 2", order)
+        limits = [_sine(rows, f, f"bound, k = {k}", order) for k in SMOOTHNESS]
+        cells = [cell for limit in limits for cell in (number(limit), _share(value, limit))]
+        last = number(_sine(rows, f, "Prop. 1", order))
+        lines.append([f"sine, {f:g} cycles", str(order), number(value), *cells, last])
     bound = [name for k in SMOOTHNESS for name in (f"Theorem 1, k = {k}", "ratio")]
     caption = "Without periodicity, relative to the derivative: Prop. 2, the bound for three k, error / bound; Prop. 1."
     return Table(caption, ["signal", "N", "Prop. 2", *bound, "Prop. 1"], lines)
@@ -291,18 +279,14 @@ def lipschitz(k: int) -> float:
     return float(np.abs(_synthesise(coefficients(k) * (2j * np.pi * m) ** k)).max())
 
 
-def slope(rows: list[dict[str, Any]], k: int) -> float:
+def slope(rows: Rows, k: int) -> float:
     """Exponent of N in the measured error, over the larger orders."""
-    orders = ORDERS[2:]
-    values = [
-        find(rows, dataset=f"periodic, k = {k}", method="Prop. 2", order=n, metric="|u' - u'_N|")["mean"]
-        for n in orders
-    ]
-    return float(np.polyfit(np.log(orders), np.log(values), 1)[0])
+    found = means(rows, "order", dataset=f"periodic, k = {k}", method="Prop. 2", metric="|u' - u'_N|")
+    return float(np.polyfit(np.log(ORDERS[2:]), np.log([found[n] for n in ORDERS[2:]]), 1)[0])
 
 
-def _ratios(rows: list[dict[str, Any]], metric: str) -> list[float]:
-    measured = {(r["parameter"], r["order"], r["method"]): r["mean"] for r in rows if r["metric"] == metric}
+def _ratios(rows: Rows, metric: str) -> list[float]:
+    measured = means(rows, "parameter", "order", "method", metric=metric)
     return [measured[k, n, "Prop. 2"] / measured[k, n, "bound"] for k in SMOOTHNESS for n in ORDERS]
 
 

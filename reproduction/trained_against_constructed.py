@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from reproduction import style, trained_runs
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
-from reproduction.rows import number, row
+from reproduction.framework import Ask, Experiment, Line, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import Json, Parts, number, row
 from reproduction.trained_runs import GPU, SHORT, Run, cell, datasets, stats
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -23,8 +22,7 @@ SHORT_VARIANTS = ("I", "III", "I, decaying rate", "I, SGD", "I, AdamW", "I, teac
 FOLLOWED = ("I", "I, decaying rate", "I, SGD", "I, AdamW", "I, teacher 0.02", "III", "copy start")
 OWN_OUTPUT = ("I, teacher 0.1", "I, teacher 0.02", "III, teacher 0.1")
 MIXED = "mixed, held out"
-ARRIVED = 0.1
-"""Share of its first distance below which a trained readout counts as arrived at the construction."""
+ARRIVED = 0.1  # share of its first distance below which a trained readout counts as arrived at the construction
 
 
 class Trained(Experiment):
@@ -45,25 +43,17 @@ class Trained(Experiment):
     def settings(self, ask: Ask) -> dict[str, Json]:
         """The plan of the run made now; needs torch."""
         trained_runs.torch_for(self.name)
-        return {"plan": asdict(_plan(ask)), "variants": list(SHORT_VARIANTS)}
+        return {"plan": asdict(trained_runs.plan(ask)), "variants": list(SHORT_VARIANTS)}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return [Unit("seed 0", {"seed": 0})]
+        return [Unit("seed 0")]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        trained_runs.torch_for(self.name)
-        from reproduction.trained import readouts
+        return trained_runs.readouts(self.name, ask, SHORT_VARIANTS)
 
-        with trained_runs.one_thread(self.name):
-            chosen = [v for v in readouts.VARIANTS["radians"] if v.name in SHORT_VARIANTS]
-            return readouts.train(_plan(ask), "radians", [unit.arguments["seed"]], ask.device, chosen)
-
-    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        runs = {SHORT: parts["seed 0"]}
+    def gather(self, ask: Ask, parts: Parts) -> Outcome:
         stored = [trained_runs.committed(f"{kind}-radians") for kind in ("readouts", "memories")]
-        found = [run for run in stored if run is not None]
-        if found:
-            runs[GPU] = {**trained_runs.merged(found), "distances": found[0].get("distances", [])}
+        runs = {SHORT: parts["seed 0"], GPU: {**trained_runs.merged(stored), "distances": stored[0]["distances"]}}
         rows = []
         for name, run in runs.items():
             for dataset in datasets(run):
@@ -77,13 +67,12 @@ class Trained(Experiment):
         return Outcome(rows, {"runs": runs})
 
     def pictures(self, result: Result) -> list[Picture]:
-        runs = result["details"]["runs"]
-        run = runs[_main(runs)]
+        run = result["details"]["runs"][GPU]
         return [
             Picture(
                 "trained",
                 "Mean absolute error on the held-out mixture (filled) and on Filtered Noise (open) at the end of "
-                f"training, {_main(runs)}: {trained_runs.origin(run)}. Lines span the seeds. The vertical lines are "
+                f"training, {GPU}: {trained_runs.origin(run)}. Lines span the seeds. The vertical lines are "
                 "the construction and the readout solved in closed form on the same functions.",
                 lambda: _ladder(run),
                 "A dot plot: one row per way of training, error on a log scale; the solved readout is far to the left.",
@@ -91,7 +80,7 @@ class Trained(Experiment):
             Picture(
                 "trained-distance",
                 "Euclidean distance of the trained C from the constructed one, and of D, during training; mean over "
-                f"seeds, {_main(runs)}.",
+                f"seeds, {GPU}.",
                 lambda: _distance(run),
                 "Distance against the training step on log axes: starts at the construction drift away, random starts "
                 "do not come close.",
@@ -100,7 +89,7 @@ class Trained(Experiment):
 
     def tables(self, result: Result) -> list[Table]:
         runs = result["details"]["runs"]
-        lines: list[list[Cell | str]] = []
+        lines: list[Line] = []
         for name, run in runs.items():
             known = {s["variant"] for check in run["history"] for s in check["scores"]}
             for variant in [v for group in GROUPS.values() for v in group if v in known]:
@@ -109,7 +98,13 @@ class Trained(Experiment):
                 lines.append([name, variant, *found, later, radius])
             solved = [number(trained_runs.solved(run, dataset)) for dataset in datasets(run)]
             lines.append([name, "solved in closed form", *solved, "–", "–"])
-        header = ["run", "trained", *datasets(runs[_main(runs)]), "mixed, 50 steps on its own output", "loop radius"]
+        header = [
+            "run",
+            "trained",
+            *datasets(runs[GPU]),
+            "mixed, 50 steps on its own output",
+            "loop radius",
+        ]
         caption = (
             "Mean absolute error one step ahead: mean (least … most) over seeds; then after 50 steps on the model's "
             "own output, and the spectral radius of that closed loop (means over seeds)."
@@ -117,8 +112,7 @@ class Trained(Experiment):
         return [Table(caption, header, lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
-        runs = result["details"]["runs"]
-        run = runs[_main(runs)]
+        run = result["details"]["runs"][GPU]
         base = {d: stats(run, d, "II")[0] for d in datasets(run)}
         best, solved = stats(run, MIXED, "I, decaying rate")[0], trained_runs.solved(run, MIXED)
         first, last = _gap(run, "III", 0), _gap(run, "III", -1)
@@ -165,8 +159,7 @@ class Trained(Experiment):
         return made
 
     def headline(self, result: Result) -> str:
-        runs = result["details"]["runs"]
-        run = runs[_main(runs)]
+        run = result["details"]["runs"][GPU]
         base, solved = stats(run, MIXED, "II")[0], trained_runs.solved(run, MIXED)
         return (
             "Yet the same state, read by weights solved in closed form instead of trained, has "
@@ -181,19 +174,6 @@ def towards(first: float, last: float) -> bool | None:
     (True, None, False)
     """
     return last < ARRIVED * first or (None if last < first else False)
-
-
-def _plan(ask: Ask) -> Any:
-    from reproduction.trained import common
-
-    if ask.full:
-        return common.FULL
-    steps, scored = trained_runs.shortened(ask, common.SHORT.steps, common.SHORT.functions)
-    return replace(common.SHORT, steps=steps, functions=scored)
-
-
-def _main(runs: dict[str, Run]) -> str:
-    return GPU if GPU in runs else SHORT
 
 
 def _known(run: Run, variant: str) -> bool:
@@ -250,5 +230,4 @@ def _distance(run: Run) -> Any:
             points = [(m["step"], sum(m[variant][part]) / len(m[variant][part])) for m in marks if m["step"]]
             axis.plot(*zip(*points, strict=True), color=colour, label=variant)
         axis.set(xscale="log", yscale="log", title=title, xlabel="step")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
+    return style.legended(figure, axes[0], 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,15 @@ from reproduction.rows import number
 
 Run = dict[str, Any]
 
-FOLDER = "data/trained"
-"""Beside this file; pages that read full runs name their files in `data`."""
+FOLDER = "data/trained"  # beside this file; pages that read full runs name their files in `data`
 GPU, SHORT = "full run (GPU)", "short run"
-DIVERGED = 1e6
-"""An error beyond this has diverged, whatever its mean says: the signals are of size 1."""
-WHOLE = 100
-"""`--functions` from which on training is not cut down."""
+DIVERGED = 1e6  # an error beyond this has diverged, whatever its mean says: the signals are of size 1
+WHOLE = 100  # `--functions` from which on training is not cut down
 
 
-def committed(name: str) -> Run | None:
-    """The full run of that name, made once on a GPU; None if the file is not there."""
-    file = Path(__file__).parent / FOLDER / f"{name}.json"
-    return unpacked(json.loads(file.read_text())) if file.is_file() else None
+def committed(name: str) -> Run:
+    """The full run of that name, made once on a GPU."""
+    return unpacked(json.loads((Path(__file__).parent / FOLDER / f"{name}.json").read_text()))
 
 
 def packed(run: Run) -> Run:
@@ -84,6 +81,26 @@ def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:
     if ask.functions is None or ask.functions >= WHOLE:
         return steps, scored
     return max(2, steps * ask.functions // WHOLE), max(3, scored * ask.functions // WHOLE)
+
+
+def plan(ask: Ask) -> Any:
+    """The plan of the readouts that are trained now; `--full` is the paper's size."""
+    from reproduction.trained import common
+
+    if ask.full:
+        return common.FULL
+    steps, scored = shortened(ask, common.SHORT.steps, common.SHORT.functions)
+    return replace(common.SHORT, steps=steps, functions=scored)
+
+
+def readouts(page: str, ask: Ask, variants: Sequence[str], seed: int = 0) -> Run:
+    """These variants of Fig. 1d, trained now."""
+    torch_for(page)
+    from reproduction.trained import readouts as made
+
+    with one_thread(page):
+        chosen = [variant for variant in made.VARIANTS["radians"] if variant.name in variants]
+        return made.train(plan(ask), "radians", [seed], ask.device, chosen)
 
 
 def merged(parts: Sequence[Run]) -> Run:

@@ -188,7 +188,7 @@ def test_every_benchmark_is_a_module_and_every_result_file_has_its_benchmark() -
         for option in re.findall(r"--[\w-]+", benchmark.arguments):
             assert f'"{option}"' in source, f"{benchmark.module} has no {option}"
     # Made by other commands: docs/benchmarks.md.
-    others = {"bank_file", "chaos_data", "coverage", "cpu-host", "lines", "mutants", "packages"}
+    others = {"coverage", "cpu-host", "lines", "mutants", "packages"}
     assert {path.stem for path in RESULTS.glob("*.json")} <= {*catalogue.BENCHMARKS, *others}
 
 

@@ -20,7 +20,7 @@ pytest.importorskip("typer")
 
 
 from prophecy.frames.align import SHELL  # noqa: E402
-from prophecy.frames.collect import collect, keys_of  # noqa: E402
+from prophecy.frames.collect import collect  # noqa: E402
 from prophecy.frames.columns import Hints  # noqa: E402
 from prophecy.frames.numbers import number  # noqa: E402
 from prophecy.frames.table import Sizes, floats, open_table  # noqa: E402
@@ -187,7 +187,7 @@ def test_any_separator_and_line_end(tmp_path, delimiter, newline):
     assert list(values) == ["a"]
     assert same(values["a"], [1.5, np.nan, -300])
     assert times.tolist() == [0, 1, 2]
-    assert table.texts == ("b",)
+    assert table.layout.kind("b") == "text"
 
 
 def test_a_missing_header_is_said_and_nothing_is_lost(tmp_path):
@@ -472,9 +472,10 @@ def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_pa
         assert found.rows == 3_000
 
 
-def test_keys_keep_the_order_of_their_rows():
-    batch = pa.RecordBatch.from_arrays([pa.array(["b", "a", None, "b", "a"])], names=["g"])
-    found = {name: list(rows) for name, rows in keys_of(batch, "g")}
+def test_keys_keep_the_order_of_their_rows(tmp_path):
+    pd.DataFrame({"g": ["b", "a", None, "b", "a"], "v": range(5)}).to_parquet(tmp_path / "x.parquet")
+    table = open_table(str(tmp_path / "x.parquet"), Hints(key="g"))
+    found = {name: list(rows) for name, rows in table.split(next(table.batches))}
     assert found == {"b": [0, 3], "a": [1, 4], "(no key)": [2]}
 
 

@@ -21,7 +21,7 @@ from prophecy.commands._journal import Journal  # noqa: E402
 from prophecy.commands.anomalies import _watch  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
 from prophecy.frames.columns import Hints  # noqa: E402
-from prophecy.frames.table import open_table  # noqa: E402
+from prophecy.frames.table import Sizes, open_table  # noqa: E402
 
 RNG = np.random.default_rng(5)
 COMMAND = [sys.executable, "-m", "prophecy.cli", "predict"]
@@ -60,11 +60,8 @@ class Stopping(Journal):
 
 
 def pieces(path):
-    """The table in pieces of 300 rows."""
-    table = open_table(str(path), Hints(key="key"))
-    whole = table.batches
-    table.batches = (batch[first : first + 300] for batch in whole for first in range(0, batch.num_rows, 300))
-    return table
+    """The table in pieces of some 300 rows."""
+    return open_table(str(path), Hints(key="key"), Sizes(piece=4_000, sorted_rows=250))
 
 
 def ahead(path, out, journal):

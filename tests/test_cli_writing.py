@@ -39,8 +39,8 @@ def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path)
 def test_what_is_written_reads_back(tmp_path, name):
     values = np.random.default_rng(1).standard_normal(300)
     with _write.sink(tmp_path / name) as write:
-        write(_write.as_batch({"v": values[:100]}))
-        write(_write.as_batch({"v": values[100:]}))
+        write(_write.as_table({"v": values[:100]}))
+        write(_write.as_table({"v": values[100:]}))
     batches = open_table(str(tmp_path / name)).batches
     assert np.array_equal(np.concatenate([floats(batch, "v") for batch in batches]), values)
 
@@ -51,7 +51,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
 
     def failing():
         with _write.sink(target) as write:
-            write(_write.as_batch({"v": [1.0]}))
+            write(_write.as_table({"v": [1.0]}))
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
@@ -137,7 +137,7 @@ def test_the_times_of_a_forecast_keep_the_type_and_zone_of_parquet(prophecy, tmp
     ],
 )
 def test_dates_by_type_are_written_as_people_write_them(tmp_path, times, expected):
-    batch = _write.as_batch({"day": pa.array(np.array(times, "M8[us]")), "v": [1.0, 2.0]})
+    batch = _write.as_table({"day": pa.array(np.array(times, "M8[us]")), "v": [1.0, 2.0]})
     with _write.sink(tmp_path / "x.csv") as write:
         write(batch)
     lines = (tmp_path / "x.csv").read_text().splitlines()

@@ -45,12 +45,6 @@ def test_the_free_run_of_lorenz_is_as_close_to_the_truth_as_two_true_runs():
     assert len(found["periods"]) == len(found["free"]) == len(found["truth"])
 
 
-def test_the_paper_s_closed_loop_is_unstable_and_the_solved_ones_are_not():
-    assert work.closed_loop_radius(65, "LegT") == pytest.approx(1.09, abs=0.01)
-    for kind in ("undamped waves", "linear, clipped"):
-        assert work.solved_radius(1.0, kind) <= 1 + 1e-9
-
-
 def test_baselines_continue_a_ramp_as_they_should():
     ramp = np.arange(100.0)[:, None]
     ahead = work.baselines_ahead(ramp, 3)
@@ -73,10 +67,7 @@ def invented_parts() -> dict[str, object]:
     alone = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
     parts: dict[str, object] = {}
     for unit in PAGE.units(Ask(functions=1)):
-        if unit.name == "radius":
-            radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
-            parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
-        elif unit.name.startswith("system|"):
+        if unit.name.startswith("system|"):
             system = unit.arguments["system"]
             cases = {f"{system}|{rate}|{noise:g}|{missing:g}|0": chaos for rate, noise, missing in CASES}
             parts[unit.name] = {**cases, f"alone|{system}|0": alone}
@@ -86,8 +77,6 @@ def invented_parts() -> dict[str, object]:
             figures = dict.fromkeys(("spectrum", "spectrum_floor", "histogram", "histogram_floor"), 0.05)
             spectra = {part: [0.1, 0.9] for part in ("periods", "free", "truth")}
             parts[unit.name] = {**figures, **spectra, "method": "field by assimilation"}
-        elif unit.name.startswith("cost|"):
-            parts[unit.name] = {"seconds": 0.3, "linear": 0.01}
         else:
             parts[unit.name] = white
     return parts

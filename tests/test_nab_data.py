@@ -72,7 +72,7 @@ def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(checkout, tm
         (["nab"], "--data"),
         (["nab", "--data", "nowhere"], "benchmarks.nab_data"),
         (["streams", "etth1"], "benchmarks.ordinary_data"),
-        (["streams", "made", "jitter", "--data", "nowhere.npz"], "benchmarks.ordinary_data"),
+        (["streams", "levels", "jitter", "--data", "nowhere.npz"], "benchmarks.ordinary_data"),
     ],
 )
 def test_data_that_is_not_given_is_asked_for_before_anything_runs(command, way_out, tmp_path):

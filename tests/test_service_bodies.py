@@ -19,7 +19,7 @@ from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
 from prophecy.service.bodies import BodyNames, from_json, from_lines
 from prophecy.service.errors import Problem
-from prophecy.service.tables import from_csv
+from prophecy.service.tables import from_csv, preview
 
 KINDS = {"application/json": from_json, "application/x-ndjson": from_lines, "text/csv": from_csv}
 PLAIN = BodyNames()
@@ -105,6 +105,17 @@ def test_wrong_csv_is_refused_naming_the_line(text, line):
     assert refused.value.way_out
 
 
+@pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
+@pytest.mark.parametrize(
+    "text", ['[{"key": "k0", "time": 10,,07, "value": 0.5}]', '{"key": "a", "value":,3,}', "\ufeff\n [1,2\n3,4\n"]
+)
+def test_json_sent_as_a_table_is_refused_with_the_right_header(text, read):
+    """Of 5 000 broken bodies sent as text/csv six had a number between two commas: each began a series."""
+    with pytest.raises(Problem, match="begins like JSON") as refused:
+        read(text.encode())
+    assert "application/json" in refused.value.way_out
+
+
 def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
     text = "key,time,value\na,01/02/2026,1\na,05/03/2026,2\n"
     with pytest.raises(Problem, match="does not tell"):
@@ -122,7 +133,7 @@ def test_a_format_of_times_is_refused_or_read_at_once(text):
         parsed(from_csv, cells, BodyNames(time_format=text))
 
 
-@pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]"])
+@pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]", "1,1,1,1,", '"a":1,"b":2,"c":3,'])
 def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monkeypatch):
     monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
     body = "[" + unit * 200_000 + "]"
@@ -130,6 +141,20 @@ def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monke
         with pytest.raises(Problem) as refused:
             parsed(read, body)
         assert refused.value.status == 413
+
+
+def test_lines_beyond_the_limit_are_refused_before_they_are_counted_one_by_one(monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
+    for text in ("\n" * 200_000, "1\n" * 200_000):
+        with pytest.raises(Problem) as refused:
+            parsed(from_lines, text)
+        assert refused.value.status == 413
+
+
+def test_columns_of_a_table_are_told_by_its_beginning_whatever_comes_after():
+    """A megabyte of one column took three seconds, and eight are taken."""
+    start = "time,value\n" + "".join(f"{k},{k % 7}\n" for k in range(40_000))
+    assert preview((start + "x\0;,\n" * 10_000).encode(), PLAIN) == preview(start.encode(), PLAIN)
 
 
 def test_messages_about_a_table_of_a_million_columns_stay_short():

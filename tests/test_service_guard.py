@@ -274,7 +274,17 @@ def test_a_live_reader_shows_its_token_as_a_header_or_first_message(remote):
 
 
 @pytest.mark.parametrize(
-    "message", ["{}", '{"token": null}', '{"token": "wrong"}', "x", '{"keys": null}', "[]", '{"token": {"a": 1}}']
+    "message",
+    [
+        "{}",
+        '{"token": null}',
+        '{"token": "wrong"}',
+        "x",
+        '{"keys": null}',
+        "[]",
+        '{"token": {"a": 1}}',
+        r'{"token": "\ud800"}',
+    ],
 )
 def test_a_live_reader_without_the_token_is_told_nothing(message):
     with client("http://plant", token=TOKEN) as service, pytest.raises(WebSocketDisconnect) as closed:

@@ -12,6 +12,7 @@ from prophecy.streams.kernels import parts
 from prophecy.streams.rows import RECORD, check, rings
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
+from reproduction.measured import generated
 
 RNG = np.random.default_rng(3)
 N = 4352
@@ -135,7 +136,7 @@ def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those
 
 def test_seasonal_members_beat_least_squares_on_the_right_lags(monkeypatch):
     streams = benchmark("streams", monkeypatch)
-    u, periods = streams.generated(5, 6000)["rides, 48 a day"]
+    u, periods = generated(5, 6000)["rides, 48 a day"]
     rival = streams.relative(streams.least_squares(u, streams.around(6, periods, 2)), u, 3000)
     assert streams.relative(Prophecy().predict_all(u), u, 3000) < 0.95 * rival
 

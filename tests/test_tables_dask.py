@@ -14,12 +14,13 @@ import pytest
 
 from prophecy import Failure, cli, forecast_many
 from prophecy.forecasting.settings import DEFAULT
-from prophecy.tables.partitions import forecast_partitions, partition_task, partitions
 
 distributed = pytest.importorskip("distributed")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("typer")
+
+from prophecy.adapters.dask import PartitionTask, forecast_partitions, partitions  # noqa: E402
 
 OPTIONS = {"level": 0.9, "bounds": None, "settings": DEFAULT}
 
@@ -85,7 +86,7 @@ def test_partitions_are_written_as_partitions_with_failures_in_a_column(client, 
     again = doubled.slice(0, 1).set_column(2, "sold", pyarrow.array([-1.0]))  # one moment, two values
     doubled = pyarrow.concat_tables([doubled, again, table([52], length=1)])
     parquet.write_table(doubled, folder / "9.parquet")
-    asked = partition_task(4, "item", "day", "sold", None, (0.25,), "refuse", OPTIONS)
+    asked = PartitionTask(4, "item", "day", "sold", None, (0.25,), "refuse", OPTIONS)
     done = forecast_partitions(partitions(folder), tmp_path / "out", client, asked)
     assert [len(part.keys) for part in done] == [3, 3, 3, 3]
     assert sorted(os.listdir(tmp_path / "out")) == [f"part-0000{k}.parquet" for k in range(4)]
@@ -111,7 +112,7 @@ def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
     plain = pyarrow.Table.from_pandas(frame, preserve_index=True).replace_schema_metadata()
     parquet.write_table(plain, tmp_path / "in" / "0.parquet")
     assert "__index_level_0__" in plain.column_names
-    asked = partition_task(4, "item", "day", None, None, (), "refuse", OPTIONS)
+    asked = PartitionTask(4, "item", "day", None, None, (), "refuse", OPTIONS)
     (done,) = forecast_partitions(partitions(tmp_path / "in"), tmp_path / "out", client, asked)
     made = parquet.read_table(done.target)
     np.testing.assert_array_equal(made["point"], forecast_many(table([3]), 4, key="item", jobs=1)["i3"].point)
@@ -119,7 +120,7 @@ def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
 
 def test_a_key_in_two_partitions_is_refused_before_any_work(client, tmp_path):
     folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
-    asked = partition_task(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
     parquet.write_table(table([0]), folder / "again.parquet")
     with pytest.raises(ValueError, match=r"'i0' lies in two partitions \(.*again.parquet.*\)"):
         forecast_partitions(partitions(folder), out, client, asked)
@@ -128,7 +129,7 @@ def test_a_key_in_two_partitions_is_refused_before_any_work(client, tmp_path):
 
 def test_what_an_earlier_run_wrote_is_not_overwritten_and_its_keys_count_when_resumed(client, tmp_path):
     folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
-    asked = partition_task(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
     forecast_partitions(partitions(folder), out, client, asked)
     with pytest.raises(ValueError, match="not empty"):
         forecast_partitions(partitions(folder), out, client, asked)
@@ -140,7 +141,7 @@ def test_what_an_earlier_run_wrote_is_not_overwritten_and_its_keys_count_when_re
 
 def test_a_worker_killed_on_purpose_loses_nothing(tmp_path):
     folder = written(tmp_path / "in", parts=16, each=8)
-    asked = partition_task(6, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(6, "item", "day", "sold", None, (), "refuse", OPTIONS)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
         distributed.Client(local) as client,

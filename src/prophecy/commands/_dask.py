@@ -11,9 +11,9 @@ from typing import Any
 import typer
 
 from prophecy import _machine
+from prophecy.adapters.dask import PartitionTask, forecast_partitions, partitions
 from prophecy.commands._common import say
 from prophecy.commands._progress import Progress
-from prophecy.tables.partitions import PartitionTask, forecast_partitions, partitions
 
 SHOWN = 5
 """Series that failed named on stderr; all are in the column `error`."""

@@ -168,9 +168,8 @@ def check(
     plot: Path | None,
     file: str,
     resume: bool = False,
-    endings: Sequence[str] = ENDINGS,
 ) -> None:
-    """Refuse what cannot work before any work is done; a usage error, exit code 2. endings: those --plot may have."""
+    """Refuse what cannot work before any work is done; a usage error, exit code 2."""
     if file == "-" and sys.stdin is None:
         raise ValueError(CLOSED)
     try:
@@ -182,8 +181,8 @@ def check(
             raise ValueError(f"--level must lie between 0 and 1, got {level:g}")
         if out is not None:
             output_kind(out)
-        if plot is not None and plot.suffix.lower() not in endings:
-            raise ValueError(f"--plot must end in {', '.join(endings)}, got {plot.name!r}")
+        if plot is not None and plot.suffix.lower() not in ENDINGS:
+            raise ValueError(f"--plot must end in {', '.join(ENDINGS)}, got {plot.name!r}")
         for name, path in (("--out", out), ("--plot", plot)):
             if path is not None and file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
                 raise ValueError(f"{name} would replace the file that is read; choose another name")

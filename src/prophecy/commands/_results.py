@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy._forecast import Forecast
 from prophecy.commands._journal import Journal
-from prophecy.commands._write import as_batch, free_names, sink
+from prophecy.commands._write import as_table, free_names, sink
 from prophecy.frames.roles import Roles
 from prophecy.frames.source import Source
 
@@ -32,7 +32,7 @@ def write(journal: Journal, out: Path, roles: Roles, units: dict[str, Source], h
             series = list(some)
             columns = _columns(journal, [title for title, _ in series], horizon)
             if columns and batch is not None:
-                batch(as_batch(_table(columns, roles, series[0][1], horizon)))
+                batch(as_table(_table(columns, roles, series[0][1], horizon)))
 
 
 def _columns(journal: Journal, titles: Iterable[str], horizon: int) -> dict[str, dict[str, NDArray[np.float64]]]:

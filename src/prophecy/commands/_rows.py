@@ -1,11 +1,9 @@
-"""Rows of a table in the order of their times, a piece at a time, for commands that answer every row."""
+"""Rows of a table in the order of their times, for commands that answer every row."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,13 +12,11 @@ from numpy.typing import NDArray
 
 from prophecy.commands._progress import Progress
 from prophecy.commands._write import free_names, sink, with_columns
-from prophecy.frames.align import average
-from prophecy.frames.roles import keys_of
+from prophecy.frames.align import SHELL, average, ordered, said
 from prophecy.frames.table import Table, floats
 from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
-Piece: TypeAlias = tuple[Any, Times | None]
 Advance: TypeAlias = Callable[[str, str, Array, Times | None], dict[str, Array]]
 
 
@@ -32,169 +28,84 @@ def answer(
     mean: rows of one series and time are averaged and go through once; each of them gets the answer, and a residual of
     its own.
     """
-    counted = _Doubled() if mean else None
+    names = free_names(parts, table.roles.values, table.names)
+    met: Counter[str] = Counter()
     with sink(out) as write, Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
-        for batch, times in _without_repetitions(table, _ordered(table, mean)):
-            columns = _added(table, batch, times, advance, parts, counted)
+        for batch, times in _segments(table):
+            rows, columns = _answered(table, batch, times, advance, names, mean, met)
             if write is not None:
-                write(with_columns(batch, columns))
+                write(with_columns(batch[rows], {name: column[rows] for name, column in columns.items()}))
             progress.update(table.position())
-    if counted is not None and counted.times:
-        table.note(f"{counted.times:,} time{'' if counted.times == 1 else 's'} with several rows averaged")
+    for fact in said(met):
+        table.note(fact)
 
 
-@dataclass
-class _Doubled:
-    """How many times had several rows."""
+def _segments(table: Table) -> Iterator[tuple[Any, Times | None]]:
+    """Rows and their times, as many together as are sorted at once; a cut lies between two times."""
+    import narwhals.stable.v2 as nw
 
-    times: int = 0
-
-
-def _ordered(table: Table, mean: bool) -> Iterator[Piece]:
-    """Batches and the times of their rows, every series in the order of time."""
-    pieces = _together(_pieces(table)) if mean else _pieces(table)
-    held: list[Piece] = []
-    count = 0
-    for piece in pieces:
-        held.append(piece)
-        count += piece[0].num_rows
-        if count > table.sizes.sorted_rows:
-            break
-    else:
-        yield from _sorted(table, held)
-        return
-    yield from chain(held, pieces)
-
-
-def _pieces(table: Table) -> Iterator[Piece]:
-    """Batches with their times; rows without a time are left out and counted."""
-    count = lost = 0
+    held: list[Any] = []
+    moments: list[Times] = []
+    first = 1
     for batch in table.batches:
-        times = table.times(batch, count + 1)
-        count += batch.num_rows
-        if times is not None and times.missing.any():
-            lost += int(times.missing.sum())
-            there = np.flatnonzero(~times.missing)
-            batch, times = batch.take(there), times[there]
-        if batch.num_rows:
-            yield batch, times
-    if lost:
-        table.note(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
-
-
-def _without_repetitions(table: Table, pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The same rows without those that say again what the row before them in their series has said."""
-    last: dict[str, tuple[Any, Array]] = {}
-    dropped = 0
-    for batch, times in pieces:
-        if times is None:
-            yield batch, times
+        times = table.times(batch, first)
+        first += len(batch)
+        held.append(batch)
+        moments += [] if times is None else [times]
+        if sum(map(len, held)) <= table.sizes.sorted_rows:
             continue
-        values = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
-        again = np.zeros(batch.num_rows, dtype=bool)
-        for key, some in keys_of(batch, table.roles.key):
-            rows = np.arange(batch.num_rows)[some]
-            moments, mine = times.values[rows], values[rows]
-            before = last.get(key, (moments[:1], np.full_like(mine[:1], np.inf)))
-            earlier = np.concatenate([before[0], moments[:-1]]), np.concatenate([before[1], mine[:-1]])
-            same = (earlier[1] == mine) | (np.isnan(earlier[1]) & np.isnan(mine))
-            again[rows] = (earlier[0] == moments) & same.all(axis=1)
-            last[key] = moments[-1:], mine[-1:]
-        if again.any():
-            dropped += int(again.sum())
-            kept = np.flatnonzero(~again)
-            batch, times = batch.take(kept), times[kept]
-        if batch.num_rows:
-            yield batch, times
-    if dropped:
-        table.note(f"{dropped:,} exact duplicate{'' if dropped == 1 else 's'} dropped")
-
-
-def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The same rows in pieces that end between two times, so that all rows of a time are in one of them."""
-    import pyarrow as pa
-
-    kept: Piece | None = None
-    for batch, times in pieces:
+        whole, cut = nw.concat(held), sum(map(len, held))
         if times is None:
-            yield batch, times
+            yield whole, None
+            held = []
             continue
-        if kept is not None and kept[1] is not None:
-            batch = pa.Table.from_batches([kept[0], batch]).combine_chunks().to_batches()[0]
-            times = joined([kept[1], times])
+        times = joined(moments)
         other = np.flatnonzero(times.values != times.values[-1])
         cut = int(other[-1]) + 1 if len(other) else 0
-        kept = batch[cut:], times[cut:]
         if cut:
-            yield batch[:cut], times[:cut]
-    if kept is not None:
-        yield kept
+            yield whole[:cut], times[:cut]
+        held, moments = [whole[cut:]], [times[cut:]]
+    if sum(map(len, held)):
+        yield nw.concat(held), joined(moments) if moments else None
 
 
-def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
-    import pyarrow as pa
-
-    if table.roles.clock is None or (all(_increasing(*piece, table.roles.key) for piece in held) and len(held) < 2):
-        yield from held
-        return
-    if not held:
-        return
-    whole = pa.Table.from_batches([batch for batch, _ in held]).combine_chunks()
-    times = joined([times for _, times in held if times is not None])
-    (batch,) = whole.to_batches()
-    if _increasing(batch, times, table.roles.key):
-        yield from held
-        return
-    order = np.argsort(times.values, kind="stable")
-    table.note("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
-    yield batch.take(pa.array(order)), times[order]
-
-
-def _increasing(batch: Any, times: Times | None, key: str | None) -> bool:
-    """Whether no row of any series comes before the one above it."""
-    if times is None or bool((times.values[1:] >= times.values[:-1]).all()):
-        return True
-    return (
-        all(bool((times.values[rows][1:] >= times.values[rows][:-1]).all()) for _, rows in keys_of(batch, key))
-        if key is not None
-        else False
-    )
-
-
-def _added(
-    table: Table, batch: Any, times: Times | None, advance: Advance, parts: tuple[str, ...], doubled: _Doubled | None
-) -> dict[str, Array]:
-    """What `advance(key, column, values, times)` gives for each series' rows, as columns to stand beside the batch."""
-    roles = table.roles
-    names = free_names(parts, roles.values, table.names)
-    found = list(keys_of(batch, roles.key))
-    made = {name: np.empty(batch.num_rows) for name in names.values()}
-    for place, column in enumerate(roles.values):
-        values = floats(batch, column)
-        for key, rows in found:
-            mine = None if times is None else times[rows]
-            if doubled is None or mine is None:
-                said = advance(key, column, values[rows], mine)
-            else:
-                said = _averaged(
-                    partial(advance, key, column), values[rows], mine, doubled if not place else _Doubled()
-                )
-            for part in parts:
-                made[names[column, part]][rows] = said[part]
-    return made
-
-
-def _averaged(
-    advance: Callable[[Array, Times], dict[str, Array]], values: Array, times: Times, doubled: _Doubled
-) -> dict[str, Array]:
-    """The rows of each time go through as their average (of those that have a value)."""
-    starts = np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
-    sizes = np.diff(np.append(starts, len(values)))
-    if len(starts) == len(values):
-        return advance(values, times)
-    doubled.times += int((sizes > 1).sum())
-    single = average(values[:, None], starts)[:, 0]
-    said = {part: np.repeat(answers, sizes) for part, answers in advance(single, times[starts]).items()}
-    if "residual" in said:
-        said["residual"] = values - said["mean"]
-    return said
+def _answered(
+    table: Table,
+    batch: Any,
+    times: Times | None,
+    advance: Advance,
+    names: dict[tuple[str, str], str],
+    mean: bool,
+    met: Counter[str],
+) -> tuple[NDArray[np.intp], dict[str, Array]]:
+    """Rows to write, in their order, and what `advance(key, column, values, times)` gives for each series' rows."""
+    block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
+    made = {name: np.full(len(batch), np.nan) for name in names.values()}
+    kept = np.zeros(len(batch), dtype=bool)
+    before = met["sorted"] + met["reversed"]
+    for key, some in table.split(batch):
+        rows = np.arange(len(batch))[some]
+        starts, moments = np.arange(len(rows)), None
+        if times is not None:
+            try:
+                found = ordered(block[rows], times[rows], mean, SHELL)
+            except ValueError as error:
+                raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+            rows, starts = rows[found.rows], found.starts
+            moments = times[rows[starts]]
+            met.update(found.met)
+        if not len(rows):
+            continue
+        kept[rows] = True
+        single, sizes = average(block[rows], starts), np.diff(np.append(starts, len(rows)))
+        for place, column in enumerate(table.roles.values):
+            answers = advance(key, column, single[:, place], moments)
+            for (name, part), called in names.items():
+                if name == column:
+                    made[called][rows] = np.repeat(answers[part], sizes)
+            if (column, "residual") in names:
+                made[names[column, "residual"]][rows] = block[rows, place] - made[names[column, "mean"]][rows]
+    found_rows = np.flatnonzero(kept)
+    if times is not None and met["sorted"] + met["reversed"] > before:
+        found_rows = found_rows[np.argsort(times.values[found_rows], kind="stable")]
+    return found_rows, made

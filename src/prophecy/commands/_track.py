@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from prophecy.commands._journal import Journal
 from prophecy.commands._rows import answer
-from prophecy.frames.align import SHELL, doubled_times
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.names import series_title
 from prophecy.frames.table import Table
-from prophecy.frames.times import Times
+from prophecy.frames.times import Times, joined
 from prophecy.streams import Prophecy
 from prophecy.tables.panels import Line, Panel, of_track
 
@@ -48,44 +47,31 @@ class RowGrid:
         self.irregular = False
         self.filled = 0
         self._last: Times | None = None
-        self._value = np.nan
         self._origin: float | None = None
 
-    def place(self, values: Array, times: Times) -> NDArray[np.int64] | None:
+    def place(self, times: Times) -> NDArray[np.int64] | None:
         """Slots of these rows after the last row before them (the first row of all has slot 0); None if irregular."""
-        if self._last is None and len(times) > 2:
-            self.grid = infer(times) if self._strict(times, values) else None
+        last, self._last = self._last, times[-1:]
+        if last is None and len(times) > 2:
+            self.grid = infer(times)
             self.irregular = self.grid is None
-        joint = times if self._last is None else Times(np.concatenate([self._last.values, times.values]), times.zone)
-        beside = values if self._last is None else np.concatenate([[self._value], values])
-        self._strict(joint, beside)
-        fresh, self._last, self._value = self._last is None, times[-1:], float(values[-1])
+        if last is not None and times.values[0] <= last.values[0]:
+            raise ValueError(f"{times.text(0)} comes after {last.text(0)}; sort the file by time first")
         if self.irregular:
             return None
         if self.grid is None:  # one or two rows: nothing is known about their distance
             return np.arange(len(times))
-        steps = np.diff(self.grid.positions(joint), prepend=-1 if fresh else 0)[0 if fresh else 1 :]
-        if bool((steps < 1).any()):  # off the grid it began with
-            steps = np.maximum(steps, 1)
-        steps = np.minimum(steps, HOLE)
+        steps = np.diff(self.grid.positions(times if last is None else joined([last, times])))
+        steps = np.clip(steps if last is not None else np.append(1, steps), 1, HOLE)  # some may be off the first grid
         self.filled += int(steps.sum()) - len(steps)
         return np.cumsum(steps) - 1
 
     def seconds(self, times: Times) -> Array:
         """Times since the first row, in seconds or whatever unit the numbers have."""
-        ticks = times.values.astype(np.int64) / times.per_second if times.dates else times.values
+        ticks = times.ticks / times.per_second if times.dates else times.ticks
         if self._origin is None:
             self._origin = float(ticks[0])
         return np.asarray(ticks - self._origin, dtype=np.float64)
-
-    def _strict(self, times: Times, values: Array) -> bool:
-        wrong = np.flatnonzero(times.values[1:] <= times.values[:-1])
-        if not len(wrong):
-            return True
-        k = int(wrong[0])
-        if times.values[k] == times.values[k + 1]:
-            raise ValueError(doubled_times(values[:, None], times, SHELL))
-        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; sort the file by time first")
 
 
 class RowModel:
@@ -107,7 +93,7 @@ class RowModel:
 
     def advance(self, values: Array, times: Times | None) -> RowPredictions:
         """Take in rows; what was said of each before it was seen."""
-        slots = None if times is None else self.clock.place(values, times)
+        slots = None if times is None else self.clock.place(times)
         seconds = self.clock.seconds(times) if times is not None and (slots is None or self._forced) else None
         if seconds is not None and self._far is not None:
             raise ValueError(

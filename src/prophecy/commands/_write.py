@@ -6,12 +6,11 @@ import contextlib
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _files
 
@@ -28,7 +27,7 @@ def output_kind(path: Path) -> str:
 
 @contextlib.contextmanager
 def sink(out: Path | None) -> Iterator[Callable[[Any], None] | None]:
-    """A function that writes Arrow batches to a file, which appears when all is written; None without a file."""
+    """A function that writes Arrow tables to a file, which appears when all is written; None without a file."""
     if out is None:
         yield None
         return
@@ -39,21 +38,19 @@ def sink(out: Path | None) -> Iterator[Callable[[Any], None] | None]:
 
 
 class Writer:
-    """Batches into one file; the columns are those of the first batch."""
+    """Tables below each other in one file; the columns are those of the first."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self._kind, self._path = kind, path
         self._sink: Any = None
 
-    def write(self, batch: Any) -> None:
-        import pyarrow as pa
-
+    def write(self, table: Any) -> None:
         if self._sink is None:
-            self._sink = self._open(batch.schema)
+            self._sink = self._open(table.schema)
         if self._kind == "parquet":
-            self._sink.write_table(pa.Table.from_batches([batch]))
+            self._sink.write_table(table)
         else:
-            self._sink.write(_csv_text(batch))
+            self._sink.write(_csv_text(table))
 
     def _open(self, schema: Any) -> Any:
         import pyarrow.parquet as parquet
@@ -72,19 +69,19 @@ class Writer:
             self._sink.close()
 
 
-def _csv_text(batch: Any) -> memoryview:
-    """A batch as CSV; text is quoted only where a batch has some that needs it, and dates have no more digits than they
+def _csv_text(table: Any) -> memoryview:
+    """A table as CSV; text is quoted only where there is some that needs it, and dates have no more digits than they
     need."""
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    dated = [_dates(column) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
-    batch = pa.RecordBatch.from_arrays(dated, names=batch.schema.names)
+    dated = [_dates(column) if pa.types.is_timestamp(column.type) else column for column in table.columns]
+    table = pa.table(dated, names=table.column_names)
     for quoting in ("none", "needed"):
         buffer = pa.BufferOutputStream()
         options = arrow.WriteOptions(include_header=False, quoting_style=quoting)
         try:
-            arrow.write_csv(pa.Table.from_batches([batch]), buffer, options)
+            arrow.write_csv(table, buffer, options)
         except pa.ArrowInvalid:
             continue
         return memoryview(buffer.getvalue())
@@ -95,7 +92,7 @@ def _dates(column: Any) -> Any:
     """Moments without a zone as text: days, or times of day as precise as they are; others as they are."""
     import pyarrow as pa
 
-    values = column.to_numpy(zero_copy_only=False)
+    values = column.to_numpy()
     there = ~np.isnat(values)
     if column.type.tz is not None or not there.any():
         return column
@@ -105,22 +102,22 @@ def _dates(column: Any) -> Any:
     return pa.array([text.replace("T", " ") if ok else None for text, ok in zip(texts, there.tolist(), strict=True)])
 
 
-def with_columns(batch: Any, added: dict[str, NDArray[Any]]) -> Any:
-    """The batch with columns added; NaN is written as a missing value."""
-    return as_batch({**dict(zip(batch.schema.names, batch.columns, strict=True)), **added})
-
-
-def as_batch(columns: dict[str, Any]) -> Any:
-    """Named columns (Arrow, NumPy or lists) as a batch; NaN is a missing value."""
+def as_table(columns: Mapping[str, Any]) -> Any:
+    """Named columns (Arrow, NumPy or lists) as an Arrow table; NaN is a missing value."""
     import pyarrow as pa
 
-    arrays = [
-        column
-        if isinstance(column, pa.Array)
-        else pa.array(np.asarray(column) if isinstance(column, np.ndarray) else column, from_pandas=True)
-        for column in columns.values()
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    made = {}
+    for name, column in columns.items():
+        if isinstance(column, pa.Array | pa.ChunkedArray) and pa.types.is_floating(column.type):
+            column = column.to_numpy()
+        made[name] = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray | list) else column
+    return pa.table(made)
+
+
+def with_columns(batch: Any, added: Mapping[str, Any]) -> Any:
+    """A narwhals frame with columns added, as an Arrow table."""
+    read = batch.to_arrow()
+    return as_table({**dict(zip(read.column_names, read.columns, strict=True)), **added})
 
 
 def free_names(parts: Sequence[str], columns: Sequence[str], present: Sequence[str]) -> dict[tuple[str, str], str]:

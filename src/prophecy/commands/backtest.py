@@ -13,7 +13,7 @@ from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
-from prophecy.commands._write import as_batch, sink
+from prophecy.commands._write import as_table, sink
 from prophecy.commands.forecast import read_known
 from prophecy.frames.collect import collect
 from prophecy.frames.columns import Hints
@@ -88,7 +88,7 @@ def _report(
         if write is not None:
             rows = [asdict(score) for score in scores]
             columns: dict[str, Any] = {part.name: [row[part.name] for row in rows] for part in fields(Score)}
-            write(as_batch(columns))
+            write(as_table(columns))
     table = whole.cells()
     if plot is not None:
         save(Picture(f"Backtest of {Path(file).name}", of_backtest(whole), [], table), plot)

@@ -9,21 +9,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy import _files
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
-from prophecy.commands._fields import Panel, drawn
+from prophecy.commands._fields import panels
 from prophecy.forecasting import forecast
 from prophecy.frames.collect import collect
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable, series_title
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
+from prophecy.tables.panels import Panel, Picture
+from prophecy.tables.pictures import save
 
 Array = NDArray[np.float64]
-
-PICTURES = (".png", ".svg")
-"""Endings of --plot: a field has no page to zoom in."""
 
 EXAMPLES = """
 Examples:
@@ -49,11 +47,11 @@ def equations(
     dt: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    plot: Annotated[Path | None, typer.Option(help="Picture of field and data: .png or .svg.")] = None,
+    plot: _options.Plot = None,
 ) -> None:
     """Print the equations that one trajectory through all rows obeys, where there are some."""
     with guarded("equations"):
-        _options.check(level=0.9, out=None, plot=plot, file=file, endings=PICTURES)
+        _options.check(level=0.9, out=None, plot=plot, file=file)
         if dt is not None and not (np.isfinite(dt) and dt > 0):
             raise typer.BadParameter(f"--dt must be a positive time, got {dt:g}")
         found = collect(open_table(file, asked), context)
@@ -62,7 +60,8 @@ def equations(
             raise typer.BadParameter(
                 f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
-        panels: list[Panel] = []
+        drawn: list[Panel] = []
+        solved = 0
         for name, source in found.sources.items():
             title = series_title(name, ", ".join(source.names))
             spacing, unit = _spacing(source, dt, found.table.roles.time or "time")
@@ -74,10 +73,11 @@ def equations(
             if len(found.sources) > 1:
                 print(f"# {printable(title)}")
             print("\n".join(printable(line) for line in answer.lines(errors)))
-            panels.append(Panel(title, unit, source, answer))
-        if plot is not None and panels:
-            _files.write_atomic(plot, drawn(panels, plot.suffix.lower()[1:]))
-        if not panels:
+            drawn += panels(title, unit, source, answer) if plot is not None else []
+            solved += 1
+        if plot is not None and drawn:
+            save(Picture(f"Equations of {Path(file).name}", drawn), plot)
+        if not solved:
             raise typer.Exit(1)
 
 

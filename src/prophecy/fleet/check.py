@@ -85,6 +85,17 @@ def is_key(data: bytes) -> bool:
         return False
 
 
+def are_keys(names: list[Any]) -> bool:
+    """Whether all of these are keys, of type str itself."""
+    if not names or {*map(type, names)} != {str}:
+        return not names
+    text, lengths = "".join(names), {*map(len, names)}
+    try:
+        return min(lengths) > 0 and max(lengths) <= LONGEST_KEY and b"\0" not in text.encode()
+    except UnicodeEncodeError:  # half a character
+        return False
+
+
 def faults(db: sqlite3.Connection) -> list[str]:
     """What contradicts the file as a whole."""
     found, known = [], {}

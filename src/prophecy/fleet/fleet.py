@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 from prophecy._forecast import Forecast
 from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of
-from prophecy.fleet.check import LONGEST_KEY, is_key
+from prophecy.fleet.check import LONGEST_KEY, are_keys, is_key
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.limits import MOST
 from prophecy.streams.prophecy import Prophecy
 
 P = ParamSpec("P")
@@ -153,7 +154,7 @@ class Fleet:
     def events(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
         """Events after the one with number `since`, oldest first, at most `limit` of them. first: of every disturbance
         only the event that began it, which is the one to wake somebody up for."""
-        since, limit = _checks.whole("since", since, 0), _checks.whole("limit", limit)
+        since, limit = (min(_checks.whole(*asked), MOST) for asked in (("since", since, 0), ("limit", limit)))
         return self._streams.store.events.after(since, limit, None if key is None else self._id(key), bool(first))
 
     def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
@@ -201,7 +202,7 @@ class Fleet:
     ) -> Summary:
         """Streams in brief, in the order of their keys: those named, or those whose key contains `search` (in any
         case), from the `offset`-th on, at most `limit`."""
-        offset, limit = _checks.whole("offset", offset, 0), _checks.whole("limit", limit, 0)
+        offset, limit = (min(_checks.whole(*asked, 0), MOST) for asked in (("offset", offset), ("limit", limit)))
         if keys is not None:
             return Summary(tuple(self._brief(key) for key in keys), len(keys))
         store = self._streams.store
@@ -370,15 +371,10 @@ def _keyed(keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None
     names = [keys] * len(rows) if isinstance(keys, str) else list(keys)
     if len(names) != len(rows):
         raise ValueError(f"values must be one for each of {len(names)} keys, got {len(rows)}")
-    for row, key in enumerate(names):
-        if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
-            shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
-            raise Refused(row, "key", f"must be text of 1 to {LONGEST_KEY} characters, got {shown}")
-    try:
-        fine = b"\0" not in "".join(names).encode()
-    except UnicodeEncodeError:  # half a character
-        fine = False
-    for row, key in enumerate(names if not fine else ()):
-        if not is_key(key.encode(errors="surrogatepass")):
-            raise Refused(row, "key", f"must be plain text, got {key!r}")
-    return rows, [str(name) for name in names]
+    if not are_keys(names):
+        for row, key in enumerate(names):
+            if not (isinstance(key, str) and is_key(key.encode(errors="surrogatepass"))):
+                shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
+                raise Refused(row, "key", f"must be plain text of 1 to {LONGEST_KEY} characters, got {shown}")
+        names = list(map(str, names))
+    return rows, names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +20,31 @@ class Residents:
         self._store, self.capacity = store, max(1, memory // BYTES)
         self.slots = Slots(self.capacity, dt, level)
         self.slot_of: dict[str, int] = {}
-        self.dirty: dict[int, int] = {}  # slot: the first batch that its saved state lacks, oldest first
         self.batch = store.last_batch()
-        self.ids = np.zeros(self.capacity, np.int64)
-        self._keys: list[str] = [""] * self.capacity
-        self._free = list(range(self.capacity))[::-1]
-        self._touched, self._ran = np.zeros(self.capacity, np.int64), np.zeros(self.capacity, np.int64)
+        self._keys, self._free = [""] * self.capacity, list(range(self.capacity))[::-1]
+        # Of each slot: the number of its stream, the last batch that used it, the first that its saved state lacks (0:
+        # none).
+        self.ids, self._used, self._lacks = np.zeros((3, self.capacity), np.int64)
 
     def which(self, keys: list[str]) -> NDArray[np.int64]:
         """The slots of these keys; -1 for those not in memory."""
-        get = self.slot_of.get
-        return np.array([get(key, -1) for key in keys], np.int64)
+        return np.fromiter(map(self.slot_of.get, keys, repeat(-1)), np.int64, len(keys))
 
     def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Rows of this batch through their slots; answers are written into them. Returns what `Slots.run` does."""
-        rows["stream"] = self.ids[which]
-        noted = self.slots.run(which, timed, rows)
-        self._touched[which] = self._ran[which] = self.batch
-        for slot in np.unique(which).tolist():
-            self.dirty.setdefault(slot, self.batch)
-        return noted
+        rows["stream"], self._used[which] = self.ids[which], self.batch
+        saved = which[self._lacks[which] == 0]
+        self._lacks[saved] = self.batch
+        return self.slots.run(which, timed, rows)
+
+    def unsaved(self) -> NDArray[np.int64]:
+        """Slots whose saved states lack something, those that have lacked it for longest first."""
+        slots = np.flatnonzero(self._lacks)
+        return slots[np.argsort(self._lacks[slots], kind="stable")]
+
+    def complete(self) -> int:
+        """The last batch that all saved states have."""
+        return int(self._lacks.min(initial=self.batch + 1, where=self._lacks > 0)) - 1
 
     def hold(self, keys: Iterable[str], new: bool = True) -> set[str]:
         """Have these streams in memory, no more than there is room for. Unknown ones are made, or are what is returned.
@@ -49,25 +55,22 @@ class Residents:
         if not missing:
             return set()
         self._make_room(len(missing), keys)
-        found = {key: self._store.find(key) for key in missing}
-        places = dict(zip(missing, self._free[::-1], strict=False))
-        bad = self._restore({places[key]: saved for key, saved in found.items() if saved is not None})
+        places = {key: self._free.pop() for key in missing}
+        found = {key: saved for key in missing if (saved := self._store.find(key)) is not None}
+        bad = self._restore({places[key]: saved for key, saved in found.items()})
         if bad:
             self._store.set_aside(bad)
-            found = {key: None if saved is None or saved.id in bad else saved for key, saved in found.items()}
-        lost = [key for key, saved in found.items() if saved is None]
+            found = {key: saved for key, saved in found.items() if saved.id not in bad}
+        lost = [key for key in missing if key not in found]
         if new:
-            for key, stream in zip(lost, self._store.add(lost), strict=True):
-                found[key] = Saved(stream, key, 0, 0, None, None)
-        begun = {key: saved for key, saved in found.items() if saved is not None}
-        self.slots.open([places[key] for key, saved in begun.items() if not saved.state])
-        for key, saved in begun.items():
+            made = zip(lost, self._store.add(lost), strict=True)
+            found |= {key: Saved(stream, key, 0, 0, None, None) for key, stream in made}
+            lost = []
+        self.slots.open([places[key] for key, saved in found.items() if not saved.state])
+        for key, saved in found.items():
             slot = places[key]
-            self.ids[slot], self._keys[slot], self.slot_of[key] = saved.id, key, slot
-            self._touched[slot], self._ran[slot] = self.batch, 0
-        del self._free[-len(missing) :]
-        if new:
-            return set()
+            self._keys[slot], self.slot_of[key] = key, slot
+            self.ids[slot], self._used[slot], self._lacks[slot] = saved.id, self.batch, 0
         self._free += [places[key] for key in lost]
         return set(lost)
 
@@ -91,24 +94,23 @@ class Residents:
         may_go[self._free] = False
         may_go[[self.slot_of[key] for key in staying if key in self.slot_of]] = False
         slots = np.flatnonzero(may_go)
-        leaving = slots[np.argsort(self._touched[slots], kind="stable")[:short]].tolist()
-        self.save([slot for slot in leaving if slot in self.dirty])
-        for slot in leaving:
+        leaving = slots[np.argsort(self._used[slots], kind="stable")[:short]]
+        self.save(leaving[self._lacks[leaving] > 0])
+        for slot in leaving.tolist():
             self.drop(slot)
 
     def drop(self, slot: int) -> None:
         """Forget a stream here, as it is."""
         del self.slot_of[self._keys[slot]]
-        self.dirty.pop(slot, None)
+        self._lacks[slot] = 0
         self._free.append(slot)
 
-    def save(self, slots: list[int]) -> None:
-        """Write the states of these slots."""
-        # What was not run since it was restored is not saved, so this is the last batch that it has rows in.
-        seen = self._ran[slots].tolist()
+    def save(self, slots: NDArray[np.int64]) -> None:
+        """Write the states of these slots; the last batch that used one is the last in its state."""
         self._store.save(
-            (batch, self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), int(self.ids[slot]))
-            for batch, slot in zip(seen, slots, strict=True)
+            (seen, self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), stream)
+            for slot, seen, stream in zip(
+                *(part.tolist() for part in (slots, self._used[slots], self.ids[slots])), strict=True
+            )
         )
-        for slot in slots:
-            self.dirty.pop(slot, None)
+        self._lacks[slots] = 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prophecy import _checks
 from prophecy.fleet.answers import ANSWER, STATUS, is_value, rows_of, stamps_of
 from prophecy.fleet.slots import Slots
 from prophecy.streams.limits import LARGEST_TIME
@@ -34,7 +35,7 @@ class Single:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        self._slots = Slots(1, dt, level)
+        self._slots = Slots(1, None if dt is None else _checks.positive("dt", dt), level)
         if state:
             self._slots.restore(0, bytes(state))
         else:

@@ -16,7 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
+from prophecy.fleet.answers import (
+    ANSWER,
+    DATES,
+    LATE,
+    MISSING,
+    NO_TIMES,
+    RAW,
+    ROW,
+    TAKEN,
+    are_rows,
+    is_value,
+    stamps_of,
+)
 from prophecy.fleet.pack import pack, unpack
 from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
@@ -84,7 +96,7 @@ class Slots:
         self._records, self._rings = np.zeros(capacity, RECORD), np.zeros((capacity, RING))
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
         self._streams = Streams(self._records, self._rings, self._clocks, self._samples, self._table)
-        self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
+        self._recent, self._rows = np.zeros((capacity, RECENT), RAW), np.zeros(capacity, np.int64)
         self._late = np.zeros(capacity, bool)
         self.stamps = np.full(capacity, -1, np.int8)
         """What times the stream of a slot has: `NO_TIMES`, `NUMBERS` or `DATES`; -1 before its first row."""
@@ -107,9 +119,9 @@ class Slots:
         alarm (`alarm_tail`) was the smallest with it.
         """
         order = np.argsort(slots, kind="stable")
-        which = slots[order]
-        values, out, passed = rows["value"][order], np.empty((len(rows), 7)), np.empty(len(rows))
-        times = rows["time"][order] if timed else _EMPTY
+        which, mine = slots[order], rows.view(RAW)[order].view(ROW)
+        values, out, passed = mine["value"].copy(), np.empty((len(rows), 7)), np.empty(len(rows))
+        times = mine["time"].copy() if timed else _EMPTY
 
         def some(part: slice) -> None:
             when = times[part] if timed else _EMPTY
@@ -117,13 +129,15 @@ class Slots:
 
         self._share(some, which)
         for place, name in enumerate(ANSWER):
-            rows[name][order] = out[:, place]
+            mine[name] = out[:, place]
         late = passed == 0.0
-        rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
-        self._late[which[late]], self.stamps[which] = True, stamps_of(rows)[order]
+        mine["status"] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
+        self._late[which[late]], self.stamps[which] = True, stamps_of(mine)
         noted = np.zeros((2, len(rows)), np.int64)
-        noted[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
+        taken = ~late if late.any() else slice(None)
+        noted[0, order[taken]] = self._remember(which[taken], mine.view(RAW)[taken])
         noted[1, order] = out[:, 6]
+        rows.view(RAW)[order] = mine.view(RAW)
         return noted
 
     def costs(self, slots: NDArray[np.int64], rows: NDArray[np.void]) -> Array:
@@ -170,12 +184,12 @@ class Slots:
             job.result()
 
     def _remember(self, which: NDArray[np.int64], rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Keep the last rows of each slot; how many there were before each. which: in rising order."""
+        """Keep the last rows (`RAW`) of each slot; how many there were before each. which: in rising order."""
         starts = np.flatnonzero(np.diff(which, prepend=-1))
         lengths = np.diff(np.append(starts, len(which)))
         nth = np.arange(len(which)) - np.repeat(starts, lengths)
-        kept = np.repeat(lengths, lengths) - nth <= RECENT  # later rows of the same batch would overwrite the others
         before = self._rows[which] + nth
+        kept = np.repeat(lengths, lengths) - nth <= RECENT  # later rows of the same batch would overwrite the others
         self._recent[which[kept], before[kept] % RECENT] = rows[kept]
         self._rows[which[starts]] += lengths
         return np.asarray(before)
@@ -194,8 +208,7 @@ class Slots:
     def recent(self, slot: int) -> NDArray[np.void]:
         """The last rows of a stream that were not late, oldest first."""
         count = int(self._rows[slot])
-        places = np.arange(max(0, count - RECENT), count) % RECENT
-        return np.asarray(self._recent[slot, places])
+        return np.asarray(self._recent[slot, np.arange(max(0, count - RECENT), count) % RECENT].view(ROW))
 
     def predict(self, slots: NDArray[np.int64], level: float) -> tuple[Array, Array]:
         """Mean and half width of the next value of each."""
@@ -217,7 +230,7 @@ class Slots:
         state: State = dict.fromkeys(PARTS, _EMPTY)
         state["counts"] = np.array([count, self._late[slot], times == DATES], "<i8")
         if self._is_young(slot):
-            rows = self._recent[slot, :count]
+            rows = self._recent[slot, :count].view(ROW)
             state |= {"value": rows["value"], "time": _EMPTY if times == NO_TIMES else rows["time"]}
         else:
             one, used = slice(slot, slot + 1), min(self._records["count"][slot], RING)
@@ -285,7 +298,7 @@ class Slots:
             self._samples[slot] = found["samples"][0]
             self._rows[slot], self._late[slot] = found["counts"][:2]
             rows, count = found["recent"], int(found["counts"][0])
-            self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
+            self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows.view(RAW)
             self.stamps[slot] = stamps_of(rows)[-1] if count else -1
         return {}
 

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -89,19 +90,24 @@ class Store:
     def _is_new(self, create: bool) -> bool:
         if self.path is None:
             return True
-        folder, there = Path(self.path).parent, Path(self.path)
+        folder = Path(self.path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"folder {str(folder)!r} does not exist; create it first")
-        if there.is_dir():
-            raise ValueError(f"{self.name} is a folder; name a file")
-        if there.exists() and there.stat().st_size:
-            # Not looked into by hand: closing a file lets go of every lock this process has on it, SQLite's among them.
+        # Not looked into by hand: closing a file lets go of every lock this process has on it, SQLite's among them.
+        try:
+            found = os.stat(self.path) if os.path.lexists(self.path) else None
+        except OSError as error:  # a link to itself
+            raise _unopened(self.name, error.strerror) from error
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
+            raise ValueError(f"{self.name} is {kind}; name a file")
+        if found is not None and found.st_size:
             return False
         if not create:
             raise FileNotFoundError(f"no state {self.name}; check the name")
-        if not there.exists():
+        if found is None:
             try:
-                os.close(os.open(there, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
             except OSError as error:
                 raise _unwritable(self.name, folder, error.strerror) from error
             _files.flush_folder(folder)
@@ -208,6 +214,8 @@ class Store:
         return numbers
 
     def find(self, key: str) -> Saved | None:
+        if not check.are_keys([key]):
+            return None
         found = self._db.execute(
             "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?", (key,)
         ).fetchone()
@@ -269,14 +277,14 @@ class Store:
             str(key)
             for (key,) in self._db.execute(
                 "SELECT key FROM streams WHERE ?1 IS NULL OR instr(folded(key), ?1) ORDER BY key LIMIT ?2 OFFSET ?3",
-                (None if search is None else search.casefold(), limit, offset),
+                (None if search is None else _sought(search), limit, offset),
             )
         ]
 
     def matching(self, search: str | None) -> int:
         if search is None:
             return len(self)
-        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (search.casefold(),))
+        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (_sought(search),))
         return int(found.fetchone()[0])
 
     # The log.
@@ -349,6 +357,11 @@ def layout(dtypes: Iterable[np.dtype[Any]]) -> str:
     return hashlib.sha256(repr([dtype.descr for dtype in dtypes]).encode()).hexdigest()[:16]
 
 
+def _sought(search: str) -> str:
+    """Part of a key, in any case; half a character is in none."""
+    return search.casefold().encode(errors="replace").decode()
+
+
 def _row(data: bytes | None) -> NDArray[np.void] | None:
     return np.asarray(np.frombuffer(data, ROW)[0]) if data else None
 
@@ -371,4 +384,8 @@ def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
         old = path is not None and "not a database" in str(error) and Path(path).read_bytes()[:2] == b"PK"
         advice = "; states of versions before 0.2 were: observe the values again into a new file" if old else ""
         return ValueError(f"{name} is damaged or no state of prophecy's streams: {error}{advice}")
-    return error
+    return _unopened(name, error)
+
+
+def _unopened(name: str, reason: object) -> ValueError:
+    return ValueError(f"state {name[:80]} cannot be opened ({reason}); choose another name or folder")

@@ -139,7 +139,7 @@ class Streams:
                 seen |= {stream: last for stream, key in keys.items() if key in lost}
                 again = rows[news].copy()
                 names = [keys[stream] for stream in again["stream"].tolist()]
-                self._take(names, not bool(np.isnan(again["time"]).all()), again)
+                self._take(names, self.held.which(names), not bool(np.isnan(again["time"]).all()), again)
             self._compare(batch, names, rows[news], again)
         self.held.batch = last
 
@@ -173,11 +173,11 @@ class Streams:
         """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in the rows
         of one turn alone."""
         store, held = self.store, self.held
-        self.check_times(keys, rows)
+        which = self.check_times(keys, rows)
         held.batch += 1
         try:
             with store.transaction():
-                taken = self._take(keys, timed, rows) if steps is None else self._turn(keys, timed, rows, steps)
+                taken = self._take(keys, which, timed, rows) if steps is None else self._turn(keys, timed, rows, steps)
                 before, rarest = taken
                 keys, rows = keys[: len(before)], rows[: len(before)]
                 events = self._note_events(rows, before, rarest)
@@ -196,9 +196,10 @@ class Streams:
         while done < len(rows) and (not done or time.monotonic() < end):
             some = slice(done, done + PIECE if done else None)
             count = self._affordable(keys[some], rows[some], steps)
-            noted.append(self._take(keys[done : done + count], timed, rows[done : done + count]))
+            names = keys[done : done + count]
+            noted.append(self._take(names, self.held.which(names), timed, rows[done : done + count]))
             done += count
-        return np.concatenate(noted, axis=1)
+        return np.concatenate(noted, axis=1) if noted else np.zeros((2, 0), np.int64)
 
     def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
         """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,
@@ -218,8 +219,9 @@ class Streams:
         costs = held.slots.costs(held.which(keys[:count]), rows[:count])
         return max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
 
-    def check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
-        """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates."""
+    def check_times(self, keys: list[str], rows: NDArray[np.void]) -> NDArray[np.int64]:
+        """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates. Returns the
+        slots of those in memory, -1 for others."""
         which, given = self.held.which(keys), stamps_of(rows)
         known = np.where(which < 0, -1, self.held.slots.stamps[which])
         absent: dict[str, int] = {}
@@ -234,24 +236,24 @@ class Streams:
             names = ("missing", "a number", "a date")
             had, has = names[known[row]], names[given[row]]
             raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
+        return which
 
-    def _take(self, keys: list[str], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows through their streams, as many streams at a time as there is room for; returns what `Slots.run` does."""
+    def _take(
+        self, keys: list[str], which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]
+    ) -> NDArray[np.int64]:
+        """Rows through their streams, as many streams at a time as there is room for; returns what `Slots.run` does.
+        which: the slots of those in memory, -1 for others."""
         held = self.held
-        which = held.which(keys)
         if (which >= 0).all():
             return held.run(which, timed, rows)
-        unique = list(dict.fromkeys(keys))
-        if len(unique) <= held.capacity:
-            held.hold(unique)
-            return held.run(held.which(keys), timed, rows)
-        noted = np.zeros((2, len(rows)), np.int64)
+        unique, noted = list(dict.fromkeys(keys)), np.zeros((2, len(rows)), np.int64)
         for start in range(0, len(unique), held.capacity):
             some = dict.fromkeys(unique[start : start + held.capacity])
-            part = np.array([row for row, key in enumerate(keys) if key in some], np.int64)
-            taken = rows[part]
             held.hold(some)
-            noted[:, part] = held.run(held.which([keys[row] for row in part.tolist()]), timed, taken)
+            which = held.which(keys)
+            part = np.flatnonzero(which >= 0 if len(some) == len(unique) else [key in some for key in keys])
+            taken = rows[part]
+            noted[:, part] = held.run(which[part], timed, taken)
             rows[part] = taken
         return noted
 
@@ -272,25 +274,21 @@ class Streams:
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
         self._owed += rows / self._log.per_save
-        count = min(int(self._owed), len(self.held.dirty))
-        self._owed -= int(self._owed)
+        count, self._owed = int(self._owed), self._owed % 1.0
         if count:
-            self.held.save(list(self.held.dirty)[:count])
-            self._trim()
+            self._save(count)
 
-    def _trim(self) -> None:
-        batch = self.held.batch
-        oldest = min(next(iter(self.held.dirty.values()), batch + 1), batch + 1)
-        self.store.trim(min(oldest, self.store.first_kept(self._log.kept_rows)))
+    def _save(self, count: int) -> None:
+        self.held.save(self.held.unsaved()[:count])
+        self.store.trim(min(self.held.complete() + 1, self.store.first_kept(self._log.kept_rows)))
 
     # Care.
 
     def checkpoint(self, seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        while self._durable and self.held.dirty and time.monotonic() < end:
+        while self._durable and len(self.held.unsaved()) and time.monotonic() < end:
             with self.store.transaction():
-                self.held.save(list(self.held.dirty)[:SAVED_AT_ONCE])
-                self._trim()
+                self._save(SAVED_AT_ONCE)
 
     def readable(self) -> list[str]:
         """All keys, after reading all streams, so that those that cannot be read are set aside."""

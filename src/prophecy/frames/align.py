@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,41 +94,61 @@ def align(values: Array, times: Times | None, mean: bool = False, ways: WaysOut 
     """
     if times is None:
         return Aligned(values)
-    facts: list[str] = []
-    gone = times.missing
-    if gone.any():
-        values, times = values[~gone], times[~gone]
-        facts.append(f"{count(int(gone.sum()), 'row')} without a time left out")
-    if not len(times):
+    found = ordered(values, times, mean, ways)
+    if not len(found.rows):
         raise ValueError("no row has a time; leave the time column out, or correct it")
-    order = np.argsort(times.values, kind="stable")
-    if bool((np.diff(order) < 0).any()):
-        facts.append("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
-        values, times = values[order], times[order]
-    again = _repeated(values, times)
-    if again.any():
-        facts.append(f"{count(int(again.sum()), 'exact duplicate')} dropped")
-        values, times = values[~again], times[~again]
-    starts = starts_of(times)
-    if len(starts) < len(times):
-        if not mean:
-            raise ValueError(doubled_times(values, times, ways))
-        several = int((np.diff(np.append(starts, len(values))) > 1).sum())
-        facts.append(f"{count(several, 'time')} with several rows averaged")
-        values, times = average(values, starts), times[starts]
-    return _gridded(values, times, facts)
+    values, times = average(values[found.rows], found.starts), times[found.rows[found.starts]]
+    return _gridded(values, times, said(found.met))
 
 
-def starts_of(times: Times) -> NDArray[np.intp]:
+class Ordered(NamedTuple):
+    """rows: in the order of time, without those that have no time or say again what another has said. starts: where
+    each time begins among them. met: how many of what was met, for `said`."""
+
+    rows: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    met: dict[str, int]
+
+
+def ordered(values: Array, times: Times, mean: bool, ways: WaysOut) -> Ordered:
+    """Rows by their times. mean: several rows of one time may differ; otherwise that is an error."""
+    rows = np.flatnonzero(~times.missing)
+    met = {"lost": len(times) - len(rows)}
+    order = np.argsort(times.values[rows], kind="stable")
+    turned = np.diff(order) < 0
+    met |= {"reversed": int(turned.any() and turned.all()), "sorted": int(turned.any() and not turned.all())}
+    rows = rows[order]
+    starts = _starts(times[rows])
+    if len(starts) < len(rows):
+        again = _repeated(values[rows], times[rows])
+        met["again"], rows = int(again.sum()), rows[~again]
+        starts = _starts(times[rows])
+    sizes = np.diff(np.append(starts, len(rows)))
+    met["several"] = int((sizes > 1).sum())
+    if met["several"] and not mean:
+        raise ValueError(_doubled(values[rows], times[rows], starts, sizes, ways))
+    return Ordered(rows, starts, met)
+
+
+def said(met: Mapping[str, int]) -> list[str]:
+    """What was met while rows were put in order, in words."""
+    words = {
+        "lost": "{} without a time left out", "reversed": "reversed (newest first)", "sorted": "sorted",
+        "again": "{} dropped", "several": "{} with several rows averaged",
+    }  # fmt: skip
+    nouns = {"lost": "row", "again": "exact duplicate", "several": "time"}
+    found = [name for name in words if met.get(name) and not (name == "reversed" and met.get("sorted"))]
+    return [words[name].format(count(met[name], nouns.get(name, ""))) for name in found]
+
+
+def _starts(times: Times) -> NDArray[np.intp]:
     """The first row of each time, of times in order."""
-    return np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
+    return np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]])[: len(times)])
 
 
 def _repeated(values: Array, times: Times) -> NDArray[np.bool_]:
     """Which rows (in the order of time) say again what another row of their time has said."""
     again = np.zeros(len(values), dtype=bool)
-    if len(starts_of(times)) == len(times):
-        return again
     order = np.lexsort((*values.T, times.values))
     moments, rows = times.values[order], values[order]
     same = (rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))
@@ -147,13 +168,8 @@ def average(values: Array, starts: NDArray[np.intp]) -> Array:
         return np.where(counts > 0, sums / counts, np.nan)
 
 
-def doubled_times(values: Array, times: Times, ways: WaysOut) -> str:
-    """What is wrong with times (in order) of which some come more than once, and what can be done about it.
-
-    values: (rows, variables).
-    """
-    starts = starts_of(times)
-    sizes = np.diff(np.append(starts, len(values)))
+def _doubled(values: Array, times: Times, starts: NDArray[np.intp], sizes: NDArray[np.intp], ways: WaysOut) -> str:
+    """What is wrong with times (in order) of which some come more than once, and what can be done about it."""
     doubled = np.flatnonzero(sizes > 1)
     start, size = int(starts[doubled[0]]), int(sizes[doubled[0]])
     rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
@@ -177,18 +193,17 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     """Rows (in order, one per time) on the grid their times lie on, or on even steps where they lie on none."""
     if len(times) < 2:
         return Aligned(values, times, None, True, tuple(facts))
-    grid = infer(times)
+    grid, ticks = infer(times), times.ticks
     if grid is None:
-        ticks = _ticks(times)
-        mean, usual = float(ticks[-1] - ticks[0]) / (len(ticks) - 1), float(np.median(np.diff(ticks)))
-        evened = _evened(values, times, _even_grid(mean, times), facts)
+        evened = _evened(values, times, _even_grid(float(ticks[-1] - ticks[0]) / (len(ticks) - 1), times), facts)
         if evened is not None:
             return evened
-        grid = _even_grid(usual, times)
+        grid = _even_grid(float(np.median(np.diff(ticks))), times)
         facts.append(f"times are uneven ({grid.words()} in the middle): rows taken as evenly spaced")
         return Aligned(values, times, grid, False, tuple(facts))
     place = grid.positions(times)
-    values, times, place = _after_hole(values, times, place, facts)
+    start = _after_hole(times, place, facts)
+    values, times, place = values[start:], times[start:], place[start:] - place[start]
     if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
         evened = _evened(values, times, grid, facts)
         if evened is not None:
@@ -214,33 +229,28 @@ def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligne
     """The series at even times up to its last, read from curves through its values, where these are smooth enough for
     the distances of its times from a grid to count; None elsewhere."""
     assert isinstance(grid.rule, Even)
-    ticks, step = _ticks(times), grid.rule.step
-    at = np.asarray((ticks - ticks[-1]) / step, dtype=np.float64)
+    at = np.asarray((times.ticks - times.ticks[-1]) / grid.rule.step, dtype=np.float64)
     places = np.arange(int(np.rint(at[0])), 1, dtype=np.float64)
     found = interpolated(values, at, places)
     if found is None:
         return None
-    steps: Any = places * step
-    if times.dates:
-        steps = np.rint(steps).astype(np.int64).astype(f"m8[{np.datetime_data(times.values.dtype)[0]}]")
+    moments = times.ticks[-1] + (
+        np.rint(places * grid.rule.step).astype(np.int64) if times.dates else places * grid.rule.step
+    )
     missing = int(np.isnan(found).all(axis=1).sum())
     facts.append("values read at even times from curves through them")
-    if missing:
-        facts.append(f"{count(missing, 'even time')} in gaps")
-    return Aligned(found, Times(times.values[-1] + steps, times.zone), grid, True, (grid.words(), *facts), missing)
+    facts += [f"{count(missing, 'even time')} in gaps"] if missing else []
+    even = Times(moments.astype(times.values.dtype), times.zone)
+    return Aligned(found, even, grid, True, (grid.words(), *facts), missing)
 
 
-def _after_hole(values: Array, times: Times, place: Any, facts: list[str]) -> tuple[Array, Times, Any]:
-    """Only the rows after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
+def _after_hole(times: Times, place: NDArray[np.int64], facts: list[str]) -> int:
+    """The first row after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
     holes = np.diff(place)
-    limit = max(HOLE, len(place))
-    if not (holes > limit).any():
-        return values, times, place
-    start = int(np.flatnonzero(holes > limit)[-1]) + 1
+    beyond = np.flatnonzero(holes > max(HOLE, len(place)))
+    if not len(beyond):
+        return 0
+    start = int(beyond[-1]) + 1
     hole = f"a hole of {int(holes[start - 1]):,} steps"
     facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
-    return values[start:], times[start:], place[start:] - place[start]
-
-
-def _ticks(times: Times) -> NDArray[Any]:
-    return times.values.astype(np.int64) if times.dates else times.values
+    return start

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.numbers import is_missing
@@ -40,17 +42,6 @@ def in_narwhals(data: Any) -> Any:
     return found.collect() if isinstance(found, nw.LazyFrame) else found
 
 
-def column_of(batch: Any, name: str) -> Any:
-    """A column of a piece of a table (an Arrow batch, or columns by name) as a narwhals series."""
-    if isinstance(batch, dict):
-        return batch[name]
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    column = batch.column(batch.schema.get_field_index(name))
-    return nw.from_native(pa.chunked_array([column]), series_only=True)
-
-
 @dataclass(frozen=True)
 class TimeColumn:
     """How times are read and written. columns: one, a date and a time of day, or the parts of a date.
@@ -65,16 +56,11 @@ class TimeColumn:
     serial: bool = False  # days as Excel counts them
     typed: bool = False  # cells are dates by their type
 
-    def read(self, batch: Any, first: int, stray: Stray) -> Times:
+    def read(self, piece: Any, first: int, stray: Stray) -> Times:
         """The times of a piece of a table; `first` is the number of its first row, for messages."""
-        name, columns = " ".join(self.columns), [column_of(batch, column) for column in self.columns]
+        name, columns = " ".join(self.columns), [piece[column] for column in self.columns]
         if self.style is not None:
-            wrong: list[tuple[int, str]] = []
-            cells = _joined([column.to_list() for column in columns])
-            found = dates.read(cells, self.style, name, first, wrong)
-            if wrong:
-                stray.missing_times(name, wrong, len(cells))
-            return found
+            return self._dates(list(zip(*(column.to_list() for column in columns), strict=True)), first, stray)
         (column,) = columns
         if self.typed:
             return as_times(column)
@@ -85,6 +71,19 @@ class TimeColumn:
             return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400))
         return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit])
 
+    def _dates(self, rows: list[tuple[Any, ...]], first: int, stray: Stray) -> Times:
+        """Dates in text, each read once however often it comes; the parts of a row's date together."""
+        assert self.style is not None
+        codes, found, places = encoded(rows)
+        name, cells = " ".join(self.columns), [_text(row) for row in found]
+        wrong: list[tuple[int, str]] = []
+        times = dates.read(cells, self.style, name, (first + places).tolist(), wrong)[codes]
+        if wrong:
+            stray.missing_times(
+                name, wrong, int(np.isin(places[codes] + first, [row for row, _ in wrong]).sum()), len(rows)
+            )
+        return times
+
     def write(self, times: Times) -> dict[str, Any]:
         """Times as columns like those they were read from."""
         name, cells = self.columns[0], []
@@ -92,7 +91,7 @@ class TimeColumn:
             cells = self.style.write(times)
             if len(self.columns) == 1:
                 return {name: cells}
-            parts = [cell.split(self.style.sep or " ", len(self.columns) - 1) for cell in cells]
+            parts = [cell.split(" ", len(self.columns) - 1) for cell in cells]
             return dict(zip(self.columns, map(list, zip(*parts, strict=True)), strict=True))
         if self.typed:
             import pyarrow as pa
@@ -114,10 +113,17 @@ class TimeColumn:
         return numbers.astype(np.int64) if self.whole else numbers
 
 
-def _joined(columns: list[list[Any]]) -> list[str | None]:
-    """Cells as text, those of a date's parts together; None where one is missing."""
-    texts = [[None if cell is None or is_missing(text := str(cell)) else text.strip() for cell in c] for c in columns]
-    return texts[0] if len(texts) == 1 else [" ".join(row) if all(row) else None for row in zip(*texts, strict=True)]
+def encoded(cells: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any], NDArray[np.int64]]:
+    """The number of each cell among those that differ; these; and where each of them comes first."""
+    numbers: dict[Any, int] = {}
+    codes = np.fromiter((numbers.setdefault(cell, len(numbers)) for cell in cells), np.int64)
+    return codes, list(numbers), np.unique(codes, return_index=True)[1]
+
+
+def _text(cells: tuple[Any, ...]) -> str | None:
+    """The parts of a date as text; None where one is missing."""
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    return None if any(map(is_missing, texts)) else " ".join(texts)
 
 
 def _ticks(cells: list[Any]) -> Any:

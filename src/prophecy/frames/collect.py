@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.clock import as_times, column_of, is_frame
+from prophecy.frames.clock import as_times, is_frame
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count, series_title
-from prophecy.frames.roles import keys_of
 from prophecy.frames.source import Key, Kind, Source, any_library, build
-from prophecy.frames.table import Table, floats, open_frame, open_table, unstacked
+from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
@@ -26,21 +25,28 @@ DUPLICATES = ("refuse", "mean")
 SAID = 6  # facts about series in one line
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Rows:
-    values: list[Array] = field(default_factory=list)
-    times: list[Times] = field(default_factory=list)
+    """Rows of all series: the number of each one's key, values, times."""
 
-    def joined(self) -> tuple[Array, Times | None]:
-        return np.concatenate(self.values), joined(self.times) if self.times else None
+    codes: NDArray[np.int64]
+    values: Array
+    times: Times | None
 
-    def newest(self, most: int) -> None:
-        """Forget all but the newest rows."""
-        values, times = self.joined()
-        if len(values) > most:
-            kept = np.sort(np.argsort(times.values, kind="stable")[-most:]) if times is not None else slice(-most, None)
-            values, times = values[kept], None if times is None else times[kept]
-        self.values, self.times = [values], [] if times is None else [times]
+    def __getitem__(self, rows: NDArray[np.int64]) -> _Rows:
+        return _Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
+
+    def newest(self, most: int) -> _Rows:
+        """Without all but the newest rows of each series."""
+        order = np.lexsort((np.arange(len(self.codes)) if self.times is None else self.times.values, self.codes))
+        ends = np.cumsum(np.bincount(self.codes))[self.codes[order]]
+        return self[np.sort(order[ends - np.arange(len(order)) <= most])]
+
+
+def _joined(parts: Sequence[_Rows]) -> _Rows:
+    times = [part.times for part in parts if part.times is not None]
+    codes, values = np.concatenate([part.codes for part in parts]), np.concatenate([part.values for part in parts])
+    return _Rows(codes, values, joined(times) if times else None)
 
 
 @dataclass(frozen=True)
@@ -82,28 +88,23 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
 
     failed: takes what is wrong with single series, which is raised without it.
     """
-    held: dict[Key, _Rows] = {}
-    roles, cells, rows = table.roles, 0, 0
+    parts: list[_Rows] = []
+    numbers: dict[Key, int] = {}
+    cells = rows = 0
     for batch in table.batches:
-        block = np.stack([floats(batch, name) for name in roles.values], axis=1)
-        times = table.times(batch, rows + 1)
-        for key, some in keys_of(batch, roles.keys):
-            mine = held.setdefault(key, _Rows())
-            mine.values.append(block[some])
-            if times is not None:
-                mine.times.append(times[some])
+        block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
+        parts.append(_Rows(table.codes(batch, numbers), block, table.times(batch, rows + 1)))
         rows += len(block)
         cells += block.size
         if cells > table.sizes.cells:
-            for mine in held.values():
-                mine.newest(context)
-            cells = sum(mine.values[0].size for mine in held.values())
+            parts = [_joined(parts).newest(context)]
+            cells = parts[0].values.size
     if not rows:
         raise ValueError(f"{table.path} has a header but no rows")
-    sources = {}
-    for key, mine in held.items():
+    whole, sources = _joined(parts), {}
+    for key, mine in zip(numbers, rows_by_code(whole.codes), strict=True):
         try:
-            sources[key] = _source(table, key, mine, context)
+            sources[key] = _source(table, key, whole[mine], context)
         except ValueError as error:
             if failed is None:
                 raise
@@ -114,10 +115,10 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
 def _source(table: Table, key: Key, rows: _Rows, context: int) -> Source:
     roles, ways = table.roles, table.layout.ways
     try:
-        series = align(*rows.joined(), table.layout.asked.duplicates == "mean", ways)
+        series = align(rows.values, rows.times, table.layout.asked.duplicates == "mean", ways)
     except ValueError as error:
         which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
-        keys = [name for name in table.texts if name not in roles.keys]
+        keys = [name for name in table.names if table.layout.kind(name) == "text" and name not in roles.keys]
         advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
         raise ValueError(f"{table.path}: {which}{error}{advice}") from None
     if len(series.values) > context:
@@ -250,9 +251,9 @@ def as_frame(table: Table) -> Any:
     clock, done = table.roles.clock, 0
     for batch in table.batches:
         times = table.times(batch, done + 1)
-        done += batch.num_rows
+        done += len(batch)
         moments += [] if times is None else [times]
-        for name in batch.schema.names:
+        for name in batch.columns:
             if clock is None or name not in clock.columns:
-                parts.setdefault(name, []).extend(column_of(batch, name).to_list())
+                parts.setdefault(name, []).extend(batch[name].to_list())
     return build(parts, Kind(any_library(), table.roles.time), joined(moments) if moments else None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,14 @@ class Layout:
             f"{len(cells) - len(wrong)} of {len(cells)} cells are numbers, {MOSTLY:.0%} are needed "
             "(leave the cell empty, or write NA, where a value is missing)"
         )
+
+
+class Content(NamedTuple):
+    """What a reader finds in a source. pieces: narwhals frames, or dicts of lists whose cells have types."""
+
+    layout: Layout
+    pieces: Iterator[Any]
+    notes: list[str]
 
 
 def described(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, timedelta, timezone
 from functools import lru_cache
 from typing import Any
@@ -64,17 +64,12 @@ Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds
 
 def is_date(cell: str) -> bool:
     """Whether a cell reads as a date of some pattern."""
-    return bool(fitting(cell))
+    return any(_moment(pattern, cell) is not None for pattern in PATTERNS)
 
 
 def is_time_of_day(cell: str) -> bool:
     """Whether a cell is a time without a date, such as 14:30."""
     return _OF_DAY.fullmatch(cell) is not None
-
-
-def fitting(cell: str) -> list[str]:
-    """The patterns by which a cell is a date."""
-    return [pattern for pattern in PATTERNS if _moment(pattern, cell) is not None]
 
 
 @lru_cache(maxsize=256)
@@ -114,24 +109,17 @@ def _moment(pattern: str, cell: str, whole: bool = False) -> Moment | None:
 
 def _day(found: dict[str, Any]) -> int | None:
     """The day of a cell's parts, counted from 1970; None where there is none."""
+    year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
+    month = 3 * int(found["q"]) - 2 if found.get("q") else int(found.get("m") or 1)
+    month = _MONTHS.get(found["b"].lower(), 0) if found.get("b") else month
     try:
         if found.get("G"):
-            return _since_1970(date.fromisocalendar(int(found["G"]), int(found["V"] or 1), int(found.get("u") or 1)))
-        year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
-        if found.get("j"):
-            return _since_1970(date(year, 1, 1)) + int(found["j"]) - 1
-        month = int(found.get("m") or 1)
-        if found.get("b"):
-            month = _MONTHS[found["b"].lower()]
-        if found.get("q"):
-            month = 3 * int(found["q"]) - 2
-        return _since_1970(date(year, month, int(found.get("d") or 1)))
-    except (ValueError, KeyError):
+            day = date.fromisocalendar(int(found["G"]), int(found["V"] or 1), int(found.get("u") or 1))
+        else:
+            day = date(year, month, int(found.get("d") or 1))
+    except ValueError:
         return None
-
-
-def _since_1970(day: date) -> int:
-    return day.toordinal() - 719_163
+    return day.toordinal() - date(1970, 1, 1).toordinal() + int(found.get("j") or 1) - 1
 
 
 def _century(year: int) -> int:
@@ -141,14 +129,15 @@ def _century(year: int) -> int:
 
 @dataclass(frozen=True)
 class Style:
-    """How a column writes its moments: the date's pattern and what of the time of day is shown, as in its last cell."""
+    """How a column writes its moments. pattern: of the date, or of all where it was given so (`whole`).
+
+    written: the pattern of a whole cell, as the last one is; digits: of its fraction; zone: as it stands there.
+    """
 
     pattern: str
-    whole: bool = False  # the pattern has the time of day in it (given by the user)
-    sep: str = ""
-    clock: str = ""  # "", "M", "S" or "f": how precise
-    digits: int = 0  # of the fraction
-    half_days: bool = False  # am and pm
+    whole: bool = False
+    written: str = ""
+    digits: int = 6
     zone: str = ""
     padded: bool = True
 
@@ -156,63 +145,54 @@ class Style:
         """These moments as cells of the column."""
         zone = self.zone.strip()
         wall = times.values + np.timedelta64(parse_offset(zone), "s") if zone else times.wall()
-        style = self if self.whole else self._enough_for(wall)
-        return [style._cell(moment) for moment in wall]
+        pattern = self.pattern if self.whole else self._enough_for(wall)
+        seconds = wall.astype("datetime64[s]")
+        nano = (wall.astype("datetime64[ns]") - seconds).astype(np.int64)
+        return [self._cell(pattern, at, part) for at, part in zip(seconds.tolist(), nano.tolist(), strict=True)]
 
-    def _enough_for(self, wall: Any) -> Style:
-        """More of the time of day than the column showed, where the moments need it."""
-        units = (("", "D"), ("M", "m"), ("S", "s"))
-        clock = next((c for c, unit in units if bool((wall == wall.astype(f"datetime64[{unit}]")).all())), "f")
-        if "_MSf".find(clock or "_") <= "_MSf".find(self.clock or "_"):
-            return self
-        return replace(self, clock=clock, sep=self.sep or " ", digits=6 if clock == "f" else 0)
+    def _enough_for(self, wall: Any) -> str:
+        """With more of the time of day than the column shows, where the moments need it."""
+        need = next((k for k, unit in enumerate("Dms") if bool((wall == wall.astype(f"datetime64[{unit}]")).all())), 3)
+        shown = sum(mark in self.written for mark in ("%M", "%S", "%f"))
+        if need <= shown:
+            return self.written
+        minutes = re.sub(r":%S|\.%f", "", self.written) + ("" if shown else " %H:%M")
+        return minutes.replace("%M", ("%M", "%M:%S", "%M:%S.%f")[need - 1])
 
-    def _cell(self, moment: Any) -> str:
-        at = moment.astype("datetime64[s]").item()
-        nano = int((moment.astype("datetime64[ns]") - moment.astype("datetime64[s]")).astype("m8[ns]").astype(int))
-        iso, two = at.isocalendar(), "{:02d}" if self.padded else "{:d}"
-        parts = {
-            "Y": f"{at.year:04d}", "y": f"{at.year % 100:02d}", "m": two.format(at.month), "d": two.format(at.day),
-            "b": _ENGLISH[at.month - 1], "B": _ENGLISH[at.month - 1], "q": f"{(at.month + 2) // 3}",
-            "G": f"{iso[0]}", "V": f"{iso[1]:02d}", "u": f"{iso[2]}", "j": f"{at.timetuple().tm_yday:03d}",
-            "a": _DAYS[iso[2] - 1], "A": _DAYS[iso[2] - 1], "H": f"{at.hour:02d}",
-            "I": f"{(at.hour + 11) % 12 + 1:02d}", "M": f"{at.minute:02d}", "S": f"{at.second:02d}",
-            "f": f"{nano:09d}"[: self.digits or 6],
-            "p": "AM" if at.hour < 12 else "PM", "z": self.zone.strip(), "%": "%",
+    def _cell(self, pattern: str, at: Any, nano: int) -> str:
+        own = {
+            **dict.fromkeys("bB", _ENGLISH[at.month - 1]), **dict.fromkeys("aA", _DAYS[at.weekday()]),
+            "q": f"{(at.month + 2) // 3}", "f": f"{nano:09d}"[: self.digits], "p": "AM" if at.hour < 12 else "PM",
+            "z": self.zone.strip(), **({} if self.padded else {"d": f"{at.day}", "m": f"{at.month}"}),
         }  # fmt: skip
-        text = re.sub("%(.)", lambda mark: parts[mark[1]], self.pattern)
-        if self.whole or not self.clock:
-            return text
-        text += self.sep + (parts["I"] if self.half_days else parts["H"]) + ":" + parts["M"]
-        text += f":{parts['S']}" if self.clock in "Sf" else ""
-        text += f".{parts['f']}" if self.clock == "f" else ""
-        return text + (f" {parts['p']}" if self.half_days else "") + self.zone
+        return str(at.strftime(re.sub("%(.)", lambda mark: own.get(mark[1], mark[0]), pattern)))
 
 
 def style_of(
     cells: Sequence[str], name: str = "time", way_out: Way = lambda pattern: f"time_format={pattern!r}"
 ) -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
-    begun = next((cell for cell in cells[:JUDGED] if fitting(cell)), cells[0])
-    patterns, few = fitting(begun), STRAY * len(cells)
-    first_wrong = None
-    for pattern in patterns[:]:
+    last, cells = cells[-1], list(dict.fromkeys(cells))
+    begun = next((cell for cell in cells[:JUDGED] if is_date(cell)), cells[0])
+    patterns, first_wrong = [], None
+    for pattern in (pattern for pattern in PATTERNS if _moment(pattern, begun) is not None):
         wrong = [cell for cell in cells if _moment(pattern, cell) is None]
-        dated = next((cell for cell in wrong if fitting(cell)), None)
-        if dated is not None or len(wrong) > few:
-            patterns.remove(pattern)
+        dated = next((cell for cell in wrong if is_date(cell)), None)
+        if dated is None and len(wrong) <= STRAY * len(cells):
+            patterns.append(pattern)
+        else:
             first_wrong = dated or wrong[0]
     if not patterns:
         raise ValueError(_unreadable(cells, name, way_out, first_wrong))
     cells = [cell for cell in cells if _moment(patterns[0], cell) is not None]
     if len(patterns) == 1:
-        return _styled(patterns[0], cells[-1]), None
+        return _styled(patterns[0], last if _moment(patterns[0], last) else cells[-1]), None
     return _day_or_month(patterns, cells, name, way_out)
 
 
 def _unreadable(cells: Sequence[str], name: str, way_out: Way, wrong: str | None) -> str:
     """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first date."""
-    if wrong is not None and fitting(wrong):
+    if wrong is not None and is_date(wrong):
         return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
     if wrong is not None:
         return f"column {name!r} holds {wrong!r} and others among its dates; correct them, or leave the cells empty"
@@ -248,11 +228,14 @@ def _readable(cell: str, pattern: str) -> str:
 
 
 def _styled(pattern: str, like: str) -> Style:
+    """The style of a pattern for dates, with times of day as in a cell."""
     found = _fields(pattern, like) or {}
-    clock = "" if not found.get("H") else "f" if found.get("f") else "S" if found.get("S") else "M"
+    written = pattern
+    if found.get("H"):
+        written += found["sep"] + ("%I:%M" if found.get("p") else "%H:%M") + (":%S" if found.get("S") else "")
+        written += (".%f" if found.get("f") else "") + (" %p" if found.get("p") else "") + (found.get("z") or "")
     padded = not any(re.search(r"(?<!\d)\d(?!\d)", found.get(part) or "") for part in ("d", "m"))
-    sep, digits, half = found.get("sep") or "", len(found.get("f") or ""), bool(found.get("p"))
-    return Style(pattern, False, sep, clock, digits, half, found.get("z") or "", padded)
+    return Style(pattern, False, written, len(found.get("f") or "") or 6, found.get("z") or "", padded)
 
 
 def given(pattern: str, like: Sequence[str] = ()) -> Style:
@@ -275,54 +258,47 @@ def given(pattern: str, like: Sequence[str] = ()) -> Style:
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
     if like and not re.search("%[HIMSfp]", pattern) and _moment(pattern, like[-1]) is not None:
         return _styled(pattern, like[-1])
-    return Style(pattern, whole=True, digits=6, zone="")
+    return Style(pattern, whole=True)
 
 
 def read(
     cells: Sequence[str | None],
     style: Style,
     name: str = "time",
-    first: int = 1,
+    rows: Sequence[int] | None = None,
     stray: list[tuple[int, str]] | None = None,
 ) -> Times:
-    """Cells as moments; None and empty cells are NaT. `first` is the number of the first row, for messages.
+    """Cells as moments, in the coarsest unit that holds them and the zone of the last offset; None and empty cells are
+    NaT. rows: their numbers, for messages.
 
     stray: takes rows and cells that are no dates, which are then NaT; without it they are refused.
     """
     quick = _numpy(cells, style)
     if quick is not None:
         return quick
-    moments: list[Moment | None] = []
-    for row, cell in enumerate(cells):
-        there = cell is not None and bool(cell.strip())
-        moments.append(_moment(style.pattern, cell, style.whole) if cell is not None and there else None)
-        if not there or moments[-1] is not None or cell is None:
+    seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+    there, ahead = np.zeros(len(cells), bool), None
+    for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
+        if cell is None or not cell.strip():
             continue
-        if stray is None or fitting(cell):
+        moment = _moment(style.pattern, cell, style.whole)
+        if moment is not None:
+            there[k], seconds[k], nano[k] = True, moment[0] - (moment[2] or 0), moment[1]
+            ahead = moment[2] if moment[2] is not None else ahead
+        elif stray is None or is_date(cell):
             wrong = f"{cell!r} is not a date like the others ({style.pattern})"
-            raise ValueError(f"column {name!r}, row {first + row}: {wrong}; correct it, or leave the cell empty")
-        stray.append((first + row, cell[:40]))
-    return _assembled(moments)
-
-
-def _assembled(moments: Sequence[Moment | None]) -> Times:
-    """Moments in the coarsest unit that holds them; their zone is the last offset."""
-    there = np.array([moment is not None for moment in moments], dtype=bool)
-    known = [moment for moment in moments if moment is not None]
-    seconds, nano = (np.array([moment[i] for moment in known], dtype=np.int64) for i in (0, 1))
-    offsets = [moment[2] for moment in known if moment[2] is not None]
-    if offsets:
-        seconds = seconds - np.array([moment[2] or 0 for moment in known], dtype=np.int64)
+            raise ValueError(f"column {name!r}, row {row}: {wrong}; correct it, or leave the cell empty")
+        else:
+            stray.append((row, cell[:40]))
     unit, per = ("s", 1) if not nano.any() else ("us", 10**6) if not (nano % 1000).any() else ("ns", 10**9)
-    values = np.full(len(moments), np.datetime64("NaT"), dtype=f"datetime64[{unit}]")
-    values[there] = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
-    zone = None if not offsets else UTC if not offsets[-1] else timezone(timedelta(seconds=offsets[-1]))
-    return Times(values, zone)
+    values = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
+    values[~there] = np.datetime64("NaT")
+    return Times(values, None if ahead is None else timezone(timedelta(seconds=ahead)) if ahead else UTC)
 
 
 def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
     """ISO dates without a zone by NumPy's own parser, which is thirty times as fast; None where it does not do."""
-    if style.whole or style.pattern != "%Y-%m-%d" or style.zone or style.half_days or not len(cells) or not cells[0]:
+    if style.whole or style.pattern != "%Y-%m-%d" or style.zone or not len(cells) or not cells[0]:
         return None
     length = len(cells[0])
     if length < 10 or any(cell is None or len(cell) != length or cell[-1] == "Z" or "+" in cell for cell in cells):

@@ -20,6 +20,10 @@ Positions = NDArray[np.int64]
 DAY = 86400  # seconds
 JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
 SPARSE = 0.3  # share of grid times with a row below which a finer grid is not taken: two of three rows would be missing
+UNITS: tuple[tuple[float, str, str], ...] = (
+    (7 * DAY, "week", "weeks"), (DAY, "day", "days"), (3600, "hour", "h"), (60, "minute", "min"), (1, "second", "s"),
+    (1e-3, "ms", "ms"), (1e-6, "µs", "µs"), (1e-9, "ns", "ns"),
+)  # fmt: skip
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BUSINESS = (True,) * 5 + (False,) * 2  # Monday to Friday
 
@@ -57,26 +61,17 @@ class Even:
     def words(self) -> str:
         if self.seconds is None:
             return f"in steps of {self.step:.6g}"
-        for size, one, unit in (
-            (7 * DAY, "week", "weeks"),
-            (DAY, "day", "days"),
-            (3600, "hour", "h"),
-            (60, "minute", "min"),
-        ):
+        for size, one, unit in UNITS[:5]:
             if self.seconds >= size and self.seconds % size == 0:
                 return f"every {one}" if self.seconds == size else f"every {int(self.seconds // size)} {unit}"
-        if self.seconds >= DAY:
-            return f"every {self.seconds / DAY:.3g} days"
-        return "every second" if self.seconds == 1 else f"every {_short(self.seconds)}"
+        size, _, unit = next((each for each in UNITS[1:] if self.seconds >= each[0] and each[1] != "minute"), UNITS[-1])
+        return f"every {self.seconds / size:.4g} {unit}"
 
     def seasons(self) -> tuple[int, ...]:
         if self.seconds is None or self.seconds <= 0:
             return ()
-        if self.seconds >= 7 * DAY:
-            return _whole(52 * 7 * DAY / self.seconds)
-        if self.seconds >= DAY:
-            return (*_whole(7 * DAY / self.seconds), *_whole(365 * DAY / self.seconds))
-        return (*_whole(DAY / self.seconds), *_whole(7 * DAY / self.seconds))
+        cycles = (364,) if self.seconds >= 7 * DAY else (7, 365) if self.seconds >= DAY else (1, 7)  # days
+        return tuple(period for days in cycles for period in _whole(days * DAY / self.seconds))
 
 
 @dataclass(frozen=True)
@@ -226,7 +221,8 @@ def _weekdays(wall: Moments) -> Weekdays | None:
 def _even(moments: Moments, per_second: int | None) -> Even | None:
     ticks = _ticks(moments)
     gaps = np.diff(ticks)
-    step = _usual(gaps)
+    sizes, counts = np.unique(gaps, return_counts=True)
+    step = float(sizes[np.argmax(counts)])  # the most frequent, the shorter of two that are equally so
     exact = step if _multiples(gaps, step) else _divisor(gaps)
     if exact is not None:
         return Even(exact, None if per_second is None else exact / per_second)
@@ -240,16 +236,10 @@ def _even(moments: Moments, per_second: int | None) -> Even | None:
     positions = np.rint((ticks - ticks[0]) / slope)
     if jitter > JITTER or len(ticks) < 3 or bool((np.diff(positions) < 1).any()):
         return None
-    nice = _nice(slope if per_second is None else slope / per_second) * (per_second or 1)
+    nice = float(f"{slope / (per_second or 1):.3g}") * (per_second or 1)  # a step people choose
     drift = abs(nice - slope) * float(place[-1])
     slope = nice if drift < (JITTER - jitter) * slope else slope
     return Even(slope, None if per_second is None else slope / per_second, jitter)
-
-
-def _usual(gaps: NDArray[Any]) -> float:
-    """The most frequent gap, the shorter of two that are equally frequent."""
-    sizes, counts = np.unique(gaps, return_counts=True)
-    return float(sizes[np.argmax(counts)])
 
 
 def _multiples(gaps: NDArray[Any], step: float) -> bool:
@@ -269,25 +259,9 @@ def _divisor(gaps: NDArray[Any]) -> float | None:
     return float(step) if len(gaps) >= SPARSE * gaps.sum() / step else None
 
 
-def _nice(step: float) -> float:
-    """A step people choose (three digits) near a measured one."""
-    return float(f"{step:.3g}")
-
-
 def _ticks(moments: Moments) -> NDArray[Any]:
     return moments.astype(np.int64) if moments.dtype.kind == "M" else moments
 
 
 def _whole(period: float) -> tuple[int, ...]:
     return (round(period),) if period >= 1.5 and abs(period - round(period)) < 1e-6 * period else ()
-
-
-def _short(seconds: float) -> str:
-    if seconds >= 3600:
-        return f"{seconds / 3600:.4g} h"
-    if seconds >= 1:
-        return f"{seconds:.4g} s"
-    for size, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
-        if seconds >= size:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds:.3g} s"

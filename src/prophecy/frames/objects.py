@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.frames.clock import DATES
-from prophecy.frames.columns import Hints, Layout, described
-from prophecy.frames.opening import Opened, explained
-from prophecy.frames.roles import Content, Roles
-from prophecy.frames.stray import Stray
-from prophecy.frames.text import header_of, said_about, with_numbers
+from prophecy.frames.columns import Content, Hints, Layout, described
+from prophecy.frames.opening import Opened
+from prophecy.frames.text import header_of, said_about
 
 LINES = 50_000  # rows of objects per piece: some megabytes
 ROWS = 1 << 18  # rows of arrays per piece: 2 MB of each column
@@ -31,7 +28,9 @@ Row = Sequence[Any]
 
 def read_json_lines(opened: Opened, asked: Hints) -> Content:
     """An object a line."""
-    return _of_objects(opened, asked, _json_lines(opened))
+    text = io.TextIOWrapper(io.BufferedReader(opened.stream), "utf-8-sig", errors="replace")
+    lines = ((place, line) for place, line in enumerate(text, start=1) if line.strip())
+    return _of_objects(opened, asked, (_flat(_parsed(line, place), f"line {place}") for place, line in lines))
 
 
 def read_json(opened: Opened, asked: Hints) -> Content:
@@ -45,18 +44,14 @@ def read_json(opened: Opened, asked: Hints) -> Content:
     return _of_objects(opened, asked, (_flat(row, f"item {i}") for i, row in enumerate(found, start=1)))
 
 
-def _json_lines(opened: Opened) -> Iterator[dict[str, Any]]:
-    text = io.TextIOWrapper(io.BufferedReader(opened.stream), "utf-8-sig", errors="replace")
-    for place, line in enumerate(text, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"line {place} is not JSON: {str(error)[:200]}; correct or remove it") from None
-        if not isinstance(row, dict):
-            raise ValueError(f"line {place} is {type(row).__name__}, not an object with keys; write one per line")
-        yield _flat(row, f"line {place}")
+def _parsed(line: str, place: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {place} is not JSON: {str(error)[:200]}; correct or remove it") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"line {place} is {type(row).__name__}, not an object with keys; write one per line")
+    return row
 
 
 def _flat(row: dict[str, Any], where: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
@@ -87,41 +82,8 @@ def _of_rows(opened: Opened, asked: Hints, names: tuple[str, ...], rows: Iterato
     if not first:
         raise ValueError("there are no rows; a table needs at least two")
     layout, notes = described(opened.path, names, list(zip(*first, strict=True)), asked)
-    stray = Stray(asked, layout.styles)
-
-    def batches(roles: Roles) -> Iterator[Any]:
-        with explained(opened.path):
-            held = first
-            while held:
-                yield _batch(list(zip(*held, strict=True)), names, roles, stray)
-                held = list(islice(rows, LINES))
-            stray.finish()
-
-    return Content(layout, batches, notes, stray)
-
-
-def _batch(columns: Sequence[Row], names: Sequence[str], roles: Roles, stray: Stray) -> Any:
-    """Columns of cells as an Arrow batch, values as float64; a cell of a column of dates that is none is stray."""
-    import pyarrow as pa
-
-    made = []
-    for name, cells in zip(names, map(list, columns), strict=True):
-        if name in roles.values:
-            made.append(pa.array(stray.read(name, cells), pa.float64(), from_pandas=True))
-            continue
-        if roles.clock is not None and roles.clock.typed and name in roles.clock.columns:
-            odd = [k for k, cell in enumerate(cells) if cell is not None and not isinstance(cell, DATES)]
-            if odd:
-                stray.missing_times(name, [(stray.rows + k + 1, str(cells[k])[:40]) for k in odd], len(cells))
-                cells = [cell if isinstance(cell, DATES) else None for cell in cells]
-        try:
-            made.append(pa.array(cells))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # kinds mixed: as text
-            made.append(pa.array([None if cell is None else str(cell) for cell in cells]))
-        if pa.types.is_null(made[-1].type):
-            made[-1] = made[-1].cast(pa.string())
-    stray.done(len(columns[0]))
-    return pa.RecordBatch.from_arrays(made, names=list(names))
+    pieces = chain([first], iter(lambda: list(islice(rows, LINES)), []))
+    return Content(layout, (dict(zip(names, zip(*held, strict=True), strict=True)) for held in pieces), notes)
 
 
 def read_excel(opened: Opened, asked: Hints) -> Content:
@@ -141,22 +103,20 @@ def read_excel(opened: Opened, asked: Hints) -> Content:
         sheets = {sheet.title: sheet for sheet in book.worksheets}
         if asked.sheet is not None and asked.sheet not in sheets:
             raise ValueError(f"there is no sheet {asked.sheet!r}; it has {', '.join(map(repr, sheets))}")
-        chosen = [sheets[asked.sheet]] if asked.sheet is not None else list(sheets.values())
-        sheet, rows = next(((one, found) for one in chosen if len(found := _sheet_rows(one)) > 1), (None, []))
+        chosen = sheets if asked.sheet is None else [asked.sheet]
+        title, rows = next(((one, found) for one in chosen if len(found := _sheet_rows(sheets[one])) > 1), ("", []))
     except ValueError:
         raise
     except Exception as error:  # openpyxl raises a dozen kinds on damaged files
         raise ValueError(f"is not a readable Excel file: {error}; save it again, or as CSV") from None
-    if sheet is None:
+    if not rows:
         raise ValueError("no sheet holds a table of at least two rows; name another file, or save the table as CSV")
     rows = rows[asked.skip or 0 :]
     texts = [[_text(cell) for cell in row] for row in rows]
     names, header, start = header_of(opened.path, texts, asked)
-    notes = said_about(texts[:start], header, start, len(names))
     made = _of_rows(opened, asked, names, (row[: len(names)] for row in rows[start:]))
-    return made._replace(
-        notes=[*made.notes, *notes, *([f"sheet {sheet.title!r} of {len(sheets)}"] if len(sheets) > 1 else [])]
-    )
+    notes = [*made.notes, *said_about(texts[:start], header, start, len(names))]
+    return made._replace(notes=[*notes, f"sheet {title!r} of {len(sheets)}"] if len(sheets) > 1 else notes)
 
 
 def _sheet_rows(sheet: Any) -> list[Row]:
@@ -182,7 +142,8 @@ def _text(cell: Any) -> str:
 
 
 def read_parquet(opened: Opened, asked: Hints) -> Content:
-    """Columns of any type; numbers as float64."""
+    """Columns of any type."""
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -190,34 +151,31 @@ def read_parquet(opened: Opened, asked: Hints) -> Content:
         file = parquet.ParquetFile(opened.raw if opened.size and not opened.packed else opened.whole())
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"is not a Parquet file: {error}; write it again, or as CSV") from None
-    head = next(file.iter_batches(LOOKED), None)
-    if head is None or not head.num_rows:
+    pieces = (nw.from_native(pa.Table.from_batches([batch]), eager_only=True) for batch in file.iter_batches(ROWS))
+    head = next(pieces, None)
+    if head is None or not len(head):
         raise ValueError("the table has no rows; a forecast needs at least two")
-    layout, notes = described_frame(opened.path, pa.Table.from_batches([head]), asked)
-    stray = Stray(asked, layout.styles)
-
-    def batches(roles: Roles) -> Iterator[Any]:
-        for batch in file.iter_batches(ROWS):
-            yield with_numbers(batch, roles, stray)
-        stray.finish()
-
-    return Content(layout, batches, notes, stray)
+    return of_frames(opened.path, chain([head], pieces), asked)
 
 
-def described_frame(path: str, frame: Any, asked: Hints) -> tuple[Layout, list[str]]:
-    """Columns of a frame: their kinds by type where it says so, else by the first cells."""
+def of_frames(path: str, pieces: Iterator[Any], asked: Hints) -> Content:
+    """Narwhals frames below each other. Kinds of columns are told by their types, or else by the first cells."""
     import narwhals.stable.v2 as nw
 
-    head = nw.from_native(frame, eager_only=True).head(LOOKED)
+    first = next(pieces)
+    head = first.head(LOOKED)
     kinds = [
         "typed" if kind in (nw.Date, nw.Datetime) else "number" if kind.is_numeric() else "bool" * (kind == nw.Boolean)
         for kind in head.schema.values()
     ]
-    return described(path, head.columns, [column.to_list() for column in head.iter_columns()], asked, kinds=kinds)
+    cells = [column.to_list() for column in head.iter_columns()]
+    layout, notes = described(path, head.columns, cells, asked, kinds=kinds)
+    return Content(layout, chain([first], pieces), notes)
 
 
 def read_npy(opened: Opened, asked: Hints) -> Content:
     """(time,) or (time, series): a column is a series, as in any table."""
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     try:
@@ -230,12 +188,8 @@ def read_npy(opened: Opened, asked: Hints) -> Content:
     if data.ndim not in (1, 2) or data.dtype.kind not in "iuf" or data.size == 0:
         raise ValueError(f"must hold real numbers, (time,) or (time, series), got {data.dtype} {data.shape}")
     names = ["value"] if data.ndim == 1 else [f"value{i}" for i in range(data.shape[1])]
+    data = data.reshape(len(data), -1)
     layout = Layout(opened.path, tuple(names), ("number",) * len(names), ((),) * len(names), {}, asked)
-
-    def batches(roles: Roles) -> Iterator[Any]:
-        rows = max(1, ROWS // len(names))
-        for start in range(0, len(data), rows):
-            part = np.asarray(data[start : start + rows], dtype=np.float64).reshape(-1, len(names))
-            yield pa.RecordBatch.from_arrays([pa.array(column, from_pandas=True) for column in part.T], names)
-
-    return Content(layout, batches, [], Stray(asked))
+    rows = max(1, ROWS // len(names))
+    parts = (np.asarray(data[start : start + rows], dtype=np.float64) for start in range(0, len(data), rows))
+    return Content(layout, (nw.from_native(pa.table(list(part.T), names), eager_only=True) for part in parts), [])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.frames import dates
-from prophecy.frames.clock import EPOCHS, TimeColumn, column_of
+from prophecy.frames.clock import EPOCHS, TimeColumn
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.numbers import MOSTLY
-from prophecy.frames.stray import Stray
 
 CLOCKS = (
     "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "at", "ds", "t", "ts", "epoch", "unix",
@@ -29,7 +27,7 @@ TIMES = ("time", "timestamp", "datetime", "date", "ds", "zeit", "datum", "fecha"
 
 RISING = (
     "elapsed", "sample", "samples", "n", "no", "nr", "min", "minute", "minutes", "sec", "frame",
-    "tick", "row",
+    "tick", "row", "record", "recnum", "rec", "seq", "#",
 )  # fmt: skip
 """Names under which numbers are times where they seldom fall from row to row: `min` may be a minimum."""
 
@@ -80,39 +78,26 @@ class Roles:
         return None if self.clock is None else " ".join(self.clock.columns)
 
 
-class Content(NamedTuple):
-    """What a reader finds in a source. batches: given the roles, pieces of it whose value columns are float64."""
-
-    layout: Layout
-    batches: Callable[[Roles], Iterator[Any]]
-    notes: list[str]
-    stray: Stray
-
-
 def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     """Give every column its part, or say which ones there are. moments: times that are known beside the columns."""
     asked, ways = layout.asked, layout.ways
-    columns, time = asked.columns, asked.time
-    keys = tuple(part for name in asked.keys for part in ([name] if name in layout.names else name.split(" + ")))
     shown = ", ".join(name or "(unnamed)" for name in layout.names[:50]) + (" …" if len(layout.names) > 50 else "")
-    wanted = [("", name) for name in columns] + [("time ", time or None)] + [("key ", name) for name in keys]
-    for what, name in wanted:
-        if name is not None and name not in layout.names and not (what == "time " and " + " in name):
-            raise ValueError(f"{layout.path} has no {what}column {name!r}; it has {shown}")
+    keys, times = (
+        tuple(part for name in names for part in ([name] if name in layout.names else name.split(" + ")))
+        for names in (asked.keys, [asked.time] if asked.time else [])
+    )
+    for what, names in (("", asked.columns), ("time ", times), ("key ", keys)):
+        absent = [name for name in names if name not in layout.names]
+        if absent:
+            raise ValueError(f"{layout.path} has no {what}column {absent[0]!r}; it has {shown}")
     notes: list[str] = []
-    keys = keys or _key(layout, {*columns, time})
-    clock = None if moments is not None or time == "" else _clock(layout, {*columns, *keys}, notes)
+    keys = keys or _key(layout, {*asked.columns, *times})
+    taken = {*asked.columns, *keys}
+    clock = None if moments is not None or asked.time == "" else _clock(layout, times, taken, notes)
     taken = {*keys, *(clock.columns if clock is not None else ())}
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
-    # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
-    values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
-    lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"  # beside a key it is predicted alone
-    alone = [name for name in values if name.lower() == lonely]
-    if keys and not columns and alone and len(values) > 1:
-        left = ", ".join(repr(name) for name in values if name != alone[0])
-        notes.append(f"{alone[0]!r} alone is predicted, not {left}; {ways('column')} chooses")
-        values = tuple(alone[:1])
-    if asked.header is None and not columns:
+    values = tuple(asked.columns) or _values(layout, free, keys, clock is not None, notes)
+    if asked.header is None and not asked.columns:
         spread_over_columns(values, asked)
     if not values:
         others = [name for name in layout.names if name not in taken and layout.filled(name)]
@@ -120,7 +105,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
         advice = f"choose with {ways('column')}" if nearest is None else layout.why_text(nearest)
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
     others = [n for n in layout.names if n not in {*taken, *values} and layout.kind(n) in ("text", "bool")]
-    if others and not columns:
+    if others and not asked.columns:
         notes.append(f"column{'s' * (len(others) > 1)} {', '.join(map(repr, others))} left out: no numbers")
     for name in values:
         if name in taken:
@@ -138,7 +123,31 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     return Roles(values, clock, keys, tuple(notes))
 
 
-def _key(layout: Layout, taken: set[str | None]) -> tuple[str, ...]:
+def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool, notes: list[str]) -> tuple[str, ...]:
+    """Columns of numbers that are predicted: beside a key `value` alone, and none that count the rows."""
+    # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
+    values = [name for name in free if name] or free
+    lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"
+    alone = [name for name in values if name.lower() == lonely][:1] if keys else []
+    if alone and len(values) > 1:
+        left = ", ".join(repr(name) for name in values if name != alone[0])
+        notes.append(f"{alone[0]!r} alone is predicted, not {left}; {layout.ways('column')} chooses")
+        return tuple(alone)
+    counts = [name for name in values if _counts(layout, name)] if timed and not layout.strict else []
+    if counts and len(counts) < len(values):
+        left = ", ".join(map(repr, counts))
+        notes.append(f"{left} left out, for counting rows; {layout.ways('column', counts[0])} predicts it")
+        values = [name for name in values if name not in counts]
+    return tuple(values)
+
+
+def _counts(layout: Layout, name: str) -> bool:
+    """Whether numbers rise by one from row to row, under a name that says so (a logger's RECORD)."""
+    numbers = layout.numbers(name) if name.strip().lower() in (*CLOCKS, *RISING) else np.empty(0)
+    return len(numbers) > 1 and bool((np.diff(numbers) == 1).all())
+
+
+def _key(layout: Layout, taken: set[str]) -> tuple[str, ...]:
     """A column under a usual name of keys: of text, or of whole numbers that come again."""
     lower = {name.lower(): name for name in reversed(layout.names) if name not in taken}
     for usual in KEYS:
@@ -159,20 +168,23 @@ def _refuse_keyed(
 ) -> None:
     """Refuse a table of many series without a key: times come again with other numbers, and a column of text, or of a
     few whole numbers, tells their rows apart."""
-    if clock is not None:
-        moments = list(zip(*(layout.column(name) for name in clock.columns), strict=True))
-    numbers = list(zip(*(map(str, layout.column(name)) for name in values), strict=True))
+    times = () if clock is None else clock.columns
+
+    def rows(names: Sequence[str]) -> list[tuple[str, ...]]:
+        return list(zip(*(map(str, layout.column(name)) for name in names), strict=True))
+
+    moments = moments if clock is None else rows(times)
+    numbers = rows(values)
     if not moments or len(numbers) != len(moments) or len(set(moments)) == len(set(zip(moments, numbers, strict=True))):
         return
-    times = () if clock is None else clock.columns
     texts = [name for name in layout.names if layout.kind(name) == "text" and name not in times]
     codes = [name for name in layout.names if layout.kind(name) == "number" and name not in times]
     codes = [name for name in codes if name not in values or (len(values) > 1 and _is_code(layout.column(name)))]
     some = (*texts, *codes)[:MOST_KEYS]
     for names in itertools.chain.from_iterable(itertools.combinations(some, size) for size in (1, 2, 3)):
-        cells, rows = list(zip(*(map(str, layout.column(name)) for name in names), strict=True)), len(moments)
-        if 1 < len(set(cells)) < rows and len(set(zip(moments, cells, strict=True))) == rows:
-            where = "" if clock is None else f" in {' '.join(clock.columns)!r}"
+        cells = rows(names)
+        if 1 < len(set(cells)) < len(cells) == len(set(zip(moments, cells, strict=True))):
+            where = "" if clock is None else f" in {' '.join(times)!r}"
             together = f"{' and '.join(map(repr, names))} {'tells' if len(names) == 1 else 'together tell'}"
             raise ValueError(
                 f"{layout.path} holds many series: times{where} repeat, and {together} their rows apart; "
@@ -200,11 +212,13 @@ def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
         )
 
 
-def _clock(layout: Layout, taken: set[str], notes: list[str]) -> TimeColumn | None:
+def _clock(layout: Layout, times: Sequence[str], taken: set[str], notes: list[str]) -> TimeColumn | None:
+    """The column of times: those that were named, dates, the parts of dates, numbers under a name of times, text that
+    must be dates, and last of all numbers that rise evenly."""
     given, ways = layout.asked.time_format, layout.ways
+    if times:
+        return _joined(layout, times, notes) if len(times) > 1 else _named(layout, times[0], layout.names, notes)
     free = [name for name in layout.names if name not in taken]
-    if layout.asked.time:
-        return _named(layout, layout.asked.time, layout.names, notes)
     dated = [name for name in free if layout.kind(name) in ("date", "typed")]
     if given is not None:
         dates.given(given)
@@ -259,12 +273,6 @@ def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
 def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> TimeColumn:
     """The clock of a column that is one, joined with a column of times of day where it has none itself."""
     given, ways = layout.asked.time_format, layout.ways
-    if " + " in time and time not in layout.names:
-        parts = time.split(" + ")
-        absent = [part for part in parts if part not in layout.names]
-        if absent:
-            raise ValueError(f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}")
-        return _joined(layout, parts, notes)
     kind, texts = layout.kind(time), layout.texts(time)
     if kind == "clock":
         dated = [name for name in free if layout.kind(name) == "date"]
@@ -322,18 +330,17 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     numbers = layout.numbers(name) if layout.kind(name) == "number" else np.empty(0)
     if not len(numbers):
         return None
-    steps, whole = np.diff(numbers), _whole(numbers)
+    steps, whole, (low, high) = np.diff(numbers), _whole(numbers), (numbers.min(), numbers.max())
     ordered = len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
-    if whole and (hinted or ordered) and bool(((numbers >= 19000101) & (numbers <= 21001231)).all()):
+    if whole and (hinted or ordered) and low >= 19000101 and high <= 21001231:
         cells = layout.texts(name)
         if all(map(dates.is_date, cells[:100])):
             return TimeColumn((name,), _style(layout, name, cells, notes))
     for unit, scale in EPOCHS.items():
-        inside = (numbers >= ERA[0] * scale) & (numbers <= ERA[1] * scale)
-        if bool(inside.all()) and (hinted or ordered) and (whole or unit == "s"):
+        if ERA[0] * scale <= low and high <= ERA[1] * scale and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
             return TimeColumn((name,), unit=unit, whole=whole)
-    if name.lower() in DATED and bool(((numbers >= SERIALS[0]) & (numbers <= SERIALS[1])).all()):
+    if name.lower() in DATED and low >= SERIALS[0] and high <= SERIALS[1]:
         notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
         return TimeColumn((name,), whole=whole, serial=True)
     # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
@@ -356,34 +363,3 @@ def _names_time(layout: Layout, name: str) -> bool:
 
 def _whole(numbers: Any) -> bool:
     return bool((numbers == np.rint(numbers)).all())
-
-
-def keys_of(batch: Any, key: str | tuple[str, ...] | None) -> Iterator[tuple[Any, NDArray[np.int64] | slice]]:
-    """Each key in a piece of a table and its rows in order; without a key column, one key "" with all rows.
-
-    Keys of Arrow batches are text, joined where there are several columns; those of frames are the cells, or tuples.
-    """
-    names = () if key is None else (key,) if isinstance(key, str) else key
-    if not names:
-        yield "", slice(None)
-    elif not isinstance(batch, dict):
-        names = tuple(part for name in names for part in ([name] if name in batch.schema.names else name.split(" + ")))
-        columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
-        if len(columns) > 1:
-            import pyarrow.compute as pc
-
-            columns = [pc.binary_join_element_wise(*(column.cast("string") for column in columns), JOINT)]
-        encoded = columns[0].dictionary_encode()
-        codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-        texts = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
-        for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
-            code = codes[order[start]]
-            yield (texts[code] if code >= 0 else "(no key)"), rows
-    else:
-        places: dict[Any, list[int]] = {}
-        cells = [column_of(batch, name).to_list() for name in names]
-        for row, cell in enumerate(cells[0] if len(names) == 1 else zip(*cells, strict=True)):
-            places.setdefault(cell, []).append(row)
-        yield from ((cell, np.array(rows)) for cell, rows in places.items())

@@ -61,8 +61,9 @@ class Column:
 class Stray:
     """What was passed over while a table was read. notes: filled when it has been read."""
 
-    def __init__(self, asked: Hints, styles: Mapping[str, NumberStyle] | None = None) -> None:
-        self._asked, self._styles = asked, styles or {}
+    def __init__(self, asked: Hints) -> None:
+        self._asked = asked
+        self.styles: Mapping[str, NumberStyle] = {}  # how columns of text write numbers
         self._columns: dict[str, Column] = {}
         self._ragged, self._shown = 0, ""
         self.rows = 0  # read so far
@@ -87,7 +88,7 @@ class Stray:
 
         before: rows of the data before them.
         """
-        values = _quick(cells, self._styles.get(name, NumberStyle()))
+        values = _quick(cells, self.styles.get(name, NumberStyle()))
         mine = self._columns.setdefault(name, Column())
         if values is None:
             before = self.rows if before is None else before
@@ -102,7 +103,7 @@ class Stray:
         return values
 
     def _one_by_one(self, name: str, cells: list[Any], before: int) -> Array:
-        style, absent, mine = self._styles.get(name, NumberStyle()), self._asked.absent, self._columns[name]
+        style, absent, mine = self.styles.get(name, NumberStyle()), self._asked.absent, self._columns[name]
         values = np.full(len(cells), np.nan)
         for place, cell in enumerate(cells):
             if cell is None or (isinstance(cell, str) and is_missing(cell, absent)):
@@ -121,11 +122,11 @@ class Stray:
                 mine.shown.append((before + place + 1, str(cell)[:40]))
         return values
 
-    def missing_times(self, name: str, cells: list[tuple[int, str]], filled: int) -> None:
-        """Cells of the time column that are no times; their rows are left out."""
+    def missing_times(self, name: str, shown: list[tuple[int, str]], count: int, filled: int) -> None:
+        """Cells of the time column that are no times, some of them shown; their rows are left out."""
         mine = self._columns.setdefault(name, Column())
-        mine.filled, mine.stray = mine.filled + filled, mine.stray + len(cells)
-        mine.shown += cells[:NAMED]
+        mine.filled, mine.stray = mine.filled + filled, mine.stray + count
+        mine.shown += shown[:NAMED]
 
     def _check(self) -> None:
         for name, mine in self._columns.items():

@@ -1,19 +1,19 @@
-"""A table opened for reading in pieces: value columns are float64, whatever the source; all others as they were."""
+"""A table opened for reading in pieces: narwhals frames whose value columns are float64, all others as they were."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.frames.clock import as_times, column_of, in_narwhals, is_clock
-from prophecy.frames.columns import Hints, Layout
-from prophecy.frames.objects import described_frame, read_excel, read_json, read_json_lines, read_npy, read_parquet
+from prophecy.frames import objects
+from prophecy.frames.clock import DATES, as_times, in_narwhals, is_clock
+from prophecy.frames.columns import Content, Hints, Layout
 from prophecy.frames.opening import Opened, explained, open_bytes
-from prophecy.frames.roles import Content, Roles, keys_of, resolve, spread_over_columns
+from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
 from prophecy.frames.source import Kind
 from prophecy.frames.stray import Stray
 from prophecy.frames.text import read_csv
@@ -40,6 +40,11 @@ class Sizes:
 
 SIZES = Sizes()
 NOTHING = Hints()
+READERS = {
+    "jsonl": objects.read_json_lines, "json": objects.read_json, "excel": objects.read_excel,
+    "parquet": objects.read_parquet, "npy": objects.read_npy,
+}  # fmt: skip
+"""By the kind that `opening` tells from a file's first bytes; all else is text."""
 
 
 @dataclass
@@ -49,7 +54,7 @@ class Table:
     path: str
     roles: Roles
     layout: Layout
-    batches: Iterator[Any]  # Arrow batches of a file; of a frame, its columns by name
+    batches: Iterator[Any]
     stray: Stray
     found: list[str]  # what was noted so far
     kind: Kind
@@ -61,11 +66,6 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         return self.layout.names
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Columns of text, any of which may tell series apart."""
-        return tuple(name for name in self.names if self.layout.kind(name) == "text")
 
     @property
     def notes(self) -> list[str]:
@@ -87,30 +87,99 @@ class Table:
         if self.roles.clock is None:
             return self.given
         times = self.roles.clock.read(batch, first, self.stray)
-        return times if self.local is None else self.local.read(times, keys_of(batch, self.roles.keys))
+        return times if self.local is None else self.local.read(times, self.split(batch))
+
+    def split(self, batch: Any) -> Iterator[tuple[Any, NDArray[np.int64] | slice]]:
+        """Each key in a batch and its rows in order; without a key column, one key "" with all rows."""
+        if not self.roles.keys:
+            yield "", slice(None)
+            return
+        numbers: dict[Any, int] = {}
+        yield from zip(numbers, rows_by_code(self.codes(batch, numbers)), strict=True)
+
+    def codes(self, batch: Any, numbers: dict[Any, int]) -> NDArray[np.int64]:
+        """The number of each row's key in `numbers`, where new ones are added.
+
+        Keys of files are text, joined where there are several columns; those of frames are the cells, or tuples.
+        """
+        rows: Any = zip(*(batch[name].to_list() for name in self.roles.keys), strict=True)
+        if not self.roles.keys:
+            rows = [""] * len(batch)
+        elif self.opened is not None:
+            rows = ("(no key)" if None in row else JOINT.join(map(str, row)) for row in rows)
+        elif len(self.roles.keys) == 1:
+            rows = (cell for (cell,) in rows)
+        return np.fromiter((numbers.setdefault(key, len(numbers)) for key in rows), np.int64, len(batch))
 
 
-READERS: dict[str, Callable[[Opened, Hints, Sizes], Content]] = {
-    "csv": lambda opened, asked, sizes: read_csv(opened, asked, sizes.piece),
-    "jsonl": lambda opened, asked, sizes: read_json_lines(opened, asked),
-    "json": lambda opened, asked, sizes: read_json(opened, asked),
-    "excel": lambda opened, asked, sizes: read_excel(opened, asked),
-    "parquet": lambda opened, asked, sizes: read_parquet(opened, asked),
-    "npy": lambda opened, asked, sizes: read_npy(opened, asked),
-}
-"""By the kind that `opening` tells from a file's first bytes."""
+def rows_by_code(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows of each code from 0 on, in order."""
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
 
 def open_table(source: str | bytes, asked: Hints = NOTHING, sizes: Sizes = SIZES) -> Table:
     """Open a table of any kind (bytes: a text table); what was not given is found by its content, and noted."""
-    opened = open_bytes(source)
+    opened, stray = open_bytes(source), Stray(asked)
     with explained(opened.path):
-        layout, batches, notes, stray = READERS[opened.kind](opened, asked, sizes)
-        roles = resolve(layout)
-        local = _local(asked.time_zone, roles, layout)
-        kind = Kind(time=roles.time, key=roles.keys)
-        found = [*notes, *roles.notes]
-        return Table(opened.path, roles, layout, batches(roles), stray, found, kind, opened, local, sizes=sizes)
+        content = contents(opened, asked, stray, sizes)
+        roles = resolve(content.layout)
+        table = _table(content, roles, stray, Kind(time=roles.time, key=roles.keys))
+        return replace(table, opened=opened, local=_local(asked.time_zone, roles, content.layout), sizes=sizes)
+
+
+def contents(opened: Opened, asked: Hints, stray: Stray, sizes: Sizes = SIZES) -> Content:
+    """The columns of a file as found, and its rows as they stand in it."""
+    if opened.kind in READERS:
+        return READERS[opened.kind](opened, asked)
+    return read_csv(opened, asked, stray, sizes.piece)
+
+
+def _table(content: Content, roles: Roles, stray: Stray, kind: Kind) -> Table:
+    layout, pieces, notes = content
+    stray.styles = layout.styles
+    return Table(
+        layout.path, roles, layout, _batches(layout.path, pieces, roles, stray), stray, [*notes, *roles.notes], kind
+    )
+
+
+def _batches(path: str, pieces: Iterator[Any], roles: Roles, stray: Stray) -> Iterator[Any]:
+    """Pieces with their value columns as float64."""
+    import narwhals.stable.v2 as nw
+
+    with explained(path):
+        for piece in pieces:
+            if isinstance(piece, dict):
+                piece = _arrow({name: list(cells) for name, cells in piece.items()}, roles, stray)
+            else:
+                kind: Any = piece.implementation
+                made = (nw.new_series(n, stray.read(n, piece[n]), nw.Float64, backend=kind) for n in roles.values)
+                piece = piece.with_columns(*made)
+            stray.done(len(piece))
+            yield piece
+        stray.finish()
+
+
+def _arrow(columns: dict[str, list[Any]], roles: Roles, stray: Stray) -> Any:
+    """Columns of cells of any type as a frame; a cell of a column of dates that is none is stray."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    made: dict[str, Any] = {}
+    for name, cells in columns.items():
+        if name in roles.values:
+            made[name] = stray.read(name, cells)
+            continue
+        if roles.clock is not None and roles.clock.typed and name in roles.clock.columns:
+            odd = [k for k, cell in enumerate(cells) if cell is not None and not isinstance(cell, DATES)]
+            stray.missing_times(name, [(stray.rows + k + 1, str(cells[k])[:40]) for k in odd], len(odd), len(cells))
+            cells = [cell if isinstance(cell, DATES) else None for cell in cells]
+        try:
+            made[name] = pa.array(cells)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # kinds mixed: as text
+            made[name] = pa.array([None if cell is None else str(cell) for cell in cells])
+        if pa.types.is_null(made[name].type):
+            made[name] = made[name].cast(pa.string())
+    return nw.from_native(pa.table(made), eager_only=True)
 
 
 def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
@@ -146,9 +215,9 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
         raise ValueError(f"time has {len(given)} moments for {len(frame)} rows; give one for each")
     if given is None and asked.time is None and index is not None and is_clock(index):
         given, as_index = as_times(index), True
-    layout, notes = described_frame("data", frame, asked)
-    layout = replace(layout, strict=True)
-    roles = resolve(layout, None if given is None else given.values[: len(layout.cells[0])].tolist())
+    content = objects.of_frames("data", iter([frame]), asked)
+    content = content._replace(layout=replace(content.layout, strict=True))
+    roles = resolve(content.layout, None if given is None else given.values[: len(content.layout.cells[0])].tolist())
     if given is None and roles.clock is None and not roles.keys and type(index).__name__ == "RangeIndex":
         given, as_index = (Times(np.asarray(index, dtype=np.float64)), True) if len(frame) > 1 else (None, False)
     kind = Kind(frame.implementation, "time" if given is not None else None, key=roles.keys)
@@ -157,18 +226,7 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
         kind = replace(kind, time=index.name, as_index=True, period=period)
     elif roles.clock is not None:
         kind = replace(kind, time=roles.time, dtype=frame[roles.clock.columns[0]].dtype, clock=roles.clock)
-    stray = Stray(asked, layout.styles)
-    return Table("data", roles, layout, _whole(frame, roles, stray), stray, [*notes, *roles.notes], kind, given=given)
-
-
-def _whole(frame: Any, roles: Roles, stray: Stray) -> Iterator[dict[str, Any]]:
-    """The columns of a frame in one piece, by name."""
-    import narwhals.stable.v2 as nw
-
-    numbers = {name: stray.read(name, frame[name]) for name in roles.values}
-    values = {name: nw.new_series(name, part, backend=frame.implementation) for name, part in numbers.items()}
-    yield {name: values.get(name, frame[name]) for name in frame.columns}
-    stray.finish()
+    return replace(_table(content, roles, Stray(asked), kind), given=given)
 
 
 def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
@@ -186,4 +244,4 @@ def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
 
 def floats(batch: Any, name: str) -> Array:
     """A value column as float64, missing values as NaN."""
-    return np.asarray(column_of(batch, name).to_numpy(), dtype=np.float64)
+    return np.asarray(batch[name].to_numpy(), dtype=np.float64)

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from prophecy.frames import dates
-from prophecy.frames.clock import column_of
-from prophecy.frames.columns import Hints, described, kind_of
+from prophecy.frames.columns import Content, Hints, described, kind_of
 from prophecy.frames.names import count, printable
 from prophecy.frames.numbers import JUDGED, MOSTLY, is_missing, is_number
-from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of, explained
-from prophecy.frames.roles import USUAL, Content, Roles, spread_over_columns
+from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of
+from prophecy.frames.roles import USUAL, spread_over_columns
 from prophecy.frames.stray import Stray
 
 SEPARATORS = (",", ";", "\t", "|")
+ALONE = "\x1f"  # separates nothing: cells that stand alone in their lines
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 TYPED = ("number", "date", "clock")
 NOTHING = Hints()
@@ -46,14 +46,11 @@ class Dialect:
     notes: tuple[str, ...]
 
 
-def read_csv(opened: Opened, asked: Hints, piece: int) -> Content:
+def read_csv(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Content:
     """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
     dialect = sniff(opened.path, opened.stream, asked)
     layout, notes = described(opened.path, dialect.names, dialect.cells, asked, dialect.separator)
-    stray = Stray(asked, layout.styles)
-    return Content(
-        layout, lambda roles: _batches(opened, dialect, roles, piece, stray), [*dialect.notes, *notes], stray
-    )
+    return Content(layout, _pieces(opened, dialect, piece, stray), [*dialect.notes, *notes])
 
 
 def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
@@ -69,9 +66,8 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
         skipped += 1
     if not any(line.strip() for line in lines[skipped:]):
         raise ValueError(f"{path} is empty; a table needs at least two rows")
-    notes = [_said(skipped, "before the table")] if remarks else []
     body = "\n".join(lines[skipped:])
-    separator = asked.sep or (named[1] if named else _separator(body))
+    separator = asked.sep or (named[1] if named else _separator(body, asked))
     body = _single_spaces(body) if separator == " " else body
     widest = max(line.count(separator) for line in lines[skipped : skipped + 50]) + 1
     if widest > MOST_COLUMNS:
@@ -85,26 +81,28 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     for remark in remarks if header is None and asked.header is None else ():  # the first that names every column
         line = remark.lstrip("#% \t")
         found = line.split() if separator == " " else line.split(separator)
-        if len(found) == len(names) and _is_names(found, range(len(names)), asked):
+        if len(found) == len(names) and _is_names(found, range(len(names))):
             names, header = tuple(cell.strip() for cell in found), -1
             break
+    notes = [_said(skipped, "before the table")] if remarks else []
     notes += said_about(rows, header, start, len(names))
+    if separator == ALONE:
+        notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     whole = [row for row in rows[start:] if len(row) == len(names)]
     cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
     before = ends[start - 1] if start else 0
-    longest = max(len(line) for line in lines)
-    return Dialect(separator, encoding, names, skipped + before, cells, longest, tuple(notes))
+    return Dialect(separator, encoding, names, skipped + before, cells, max(map(len, lines)), tuple(notes))
 
 
 def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:
     """What was skipped above the rows, which begin in line `start`."""
-    titles = [k for k in range(start) if header is None or k < header]
-    units = [k for k in range(start) if header is not None and k > header]
+    titles = rows[: start if header is None else max(header, 0)]
+    units = rows[header + 1 : start] if header is not None else []
     notes = []
     if titles:
-        notes.append(_said(len(titles), "before the table") + _shown(rows[titles[0]]))
+        notes.append(_said(len(titles), "before the table") + _shown(titles[0]))
     if units:
-        notes.append(_said(len(units), "below the names") + _shown(rows[units[0]], "units, perhaps: "))
+        notes.append(_said(len(units), "below the names") + _shown(units[0], "units, perhaps: "))
     if header is None:
         called = "column1 …" if width > 1 else "value"
         notes.append(f"no header: columns are called {called}, and the first line is data")
@@ -129,26 +127,21 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     whole = whole[min(30, len(whole) // 2) :]  # what is above may be titles and units
     kinds = [kind_of([row[i].strip() for row in whole], asked) for i in range(width)]
     used = [i for i, kind in enumerate(kinds) if kind != "empty"]
-    start = _first_row(rows, kinds, asked) if any(kind in TYPED for kind in kinds) else min(1, len(rows) - 1)
-    if start is None:
-        start = min(1, len(rows) - 1)
-    if len(rows) == 1 and not any(kind in TYPED for kind in kinds):
-        start = 1  # a single line of words: names without rows
+    typed = any(kind in TYPED for kind in kinds)
+    start = _first_row(rows, kinds, asked) if typed else None
+    if start is None:  # a single line of words has names without rows
+        start = 1 if len(rows) > 1 or not typed else 0
     above = [k for k in range(start) if len(rows[k]) >= max(len(used), min(2, width))]
     header: int | None = None
     if asked.header is not False and above:
-        good = [k for k in above if _is_names(rows[k], used, asked)]
+        good = [k for k in above if _is_names(rows[k], used)]
         good = [k for k in good if any(cell.strip().lower() in USUAL for cell in rows[k])] or good
-        header = above[-1] if len(above) == 1 and start == 1 else good[0] if good else None
-        if header is None and asked.header is None and start == 1:
-            header = 0
+        header = 0 if start == 1 else good[0] if good else None
     if asked.header and header is None:
-        header = max(start - 1, 0)
-        start = max(start, 1)
+        header, start = max(start - 1, 0), max(start, 1)
     if asked.header is None:
         spread_over_columns([cell.strip() for cell in rows[header if header is not None else start]], asked)
-    first = [cell.strip() for cell in rows[header]][:width] if header is not None else []
-    first += [""] * (width - len(first)) if header is not None else []
+    first = [] if header is None else [cell.strip() for cell in (*rows[header], *[""] * width)][:width]
     return _names(path, first, width), header, start
 
 
@@ -156,18 +149,16 @@ def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints
     """The first line whose cells are of the kinds of the columns; a stray cell is allowed below a line of names."""
     named = False
     for k, row in enumerate(rows[:JUDGED]):
-        fit = miss = 0
-        for cell, kind in zip(row, kinds, strict=False):
-            if kind in TYPED and not is_missing(cell, asked.absent):
-                own = kind_of([cell.strip()], asked)
-                fit, miss = fit + (own == kind), miss + (own != kind)
+        cells = [(cell, kind) for cell, kind in zip(row, kinds, strict=False) if kind in TYPED]
+        fits = [kind_of([cell.strip()], asked) == kind for cell, kind in cells if not is_missing(cell, asked.absent)]
+        fit, miss = fits.count(True), fits.count(False)
         if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
             return k
         named = named or (miss > 0 and not fit and len(row) == len(kinds))
     return None
 
 
-def _is_names(row: Sequence[str], used: Sequence[int], asked: Hints) -> bool:
+def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
     """Whether a line has a name for every column with cells (but the first, where pandas writes none), none of them a
     number or a date."""
     cells = [row[i].strip() if i < len(row) else "" for i in used]
@@ -183,9 +174,9 @@ def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:
     repeated = {name for name in first if name and first.count(name) > 1}
     if repeated:
         raise ValueError(f"{path} has several columns called {sorted(repeated)[0]!r}; rename them")
-    blank = [i for i, name in enumerate(first) if not name]
     # One column without a name is the row number pandas writes; several are empty cells beyond the table.
-    return tuple(name or ("" if i == blank[0] else f"column{i + 1}") for i, name in enumerate(first))
+    blank = first.index("") if "" in first else None
+    return tuple(name or ("" if i == blank else f"column{i + 1}") for i, name in enumerate(first))
 
 
 def _beginning(path: str, stream: Replay) -> tuple[str, str, bool]:
@@ -230,9 +221,16 @@ def _single_spaces(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.split("\n"))
 
 
-def _separator(text: str) -> str:
+def _separator(text: str, asked: Hints) -> str:
     """The separator that makes rows of one width out of numbers and dates."""
     sample = "\n".join(text.split("\n")[: JUDGED + 1])
+    lines = [line.strip() for line in sample.split("\n") if line.strip()]
+    numbers = [line for line in lines if is_number(line)]
+    others = [line for line in lines if not is_number(line)]
+    # A comma that only numbers have separates nothing: 1,5 below a name without one is a number.
+    commas = any("," in line for line in numbers) and not any("," in line for line in others)
+    if commas and len(others) < len(numbers) and (others or asked.decimal == ","):
+        return ALONE
 
     def merit(mark: str) -> tuple[bool, float, float, int]:
         rows, _ = _rows(_single_spaces(sample) if mark == " " else sample, mark)
@@ -246,17 +244,18 @@ def _separator(text: str) -> str:
         return len(rows[0]) == usual, round(widths.count(usual) / len(widths), 1), round(typed, 2), usual
 
     best = max(SEPARATORS, key=merit)
-    lines = [line.strip() for line in sample.split("\n")[1:] if line.strip()]
-    if merit(best)[3] == 0 and kind_of(lines[:100], NOTHING) == "text" and merit(" ")[2] >= MOSTLY:
+    if merit(best)[3] == 0 and kind_of(lines[1:101], NOTHING) == "text" and merit(" ")[2] >= MOSTLY:
         return " "
     return best
 
 
-def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: Stray) -> Iterator[Any]:
+def _pieces(opened: Opened, dialect: Dialect, piece: int, stray: Stray) -> Iterator[Any]:
+    """Frames of text, as they stand in the file."""
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    names, path, encoding = list(dialect.names), opened.path, dialect.encoding
+    names, encoding = list(dialect.names), dialect.encoding
     stream: Any = opened.stream
     if dialect.separator == " ":
         encoding, codec = "utf-8", dialect.encoding.replace("utf-8", "utf-8-sig")
@@ -265,7 +264,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
         # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
         # takes the interpreter down with it.
         opened.raw.close()
-        stream = opened.raw = pa.OSFile(path)
+        stream = opened.raw = pa.OSFile(opened.path)
     read = arrow.ReadOptions(
         use_threads=False,  # with threads a row does not know its number
         block_size=max(piece, 4 * dialect.longest),
@@ -280,15 +279,12 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
         invalid_row_handler=stray.ragged,
     )
     convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    with explained(path):
-        try:
-            for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
-                yield with_numbers(batch, roles, stray)
-        except pa.ArrowInvalid as error:
-            if "straddl" in str(error):
-                raise ValueError(_too_long(read.block_size, "a row")) from None
-            raise ValueError(str(error)) from None
-        stray.finish()
+    try:
+        for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
+            yield nw.from_native(pa.Table.from_batches([batch]), eager_only=True)
+    except pa.ArrowInvalid as error:
+        long = "straddl" in str(error)
+        raise ValueError(_too_long(read.block_size, "a row") if long else str(error)) from None
 
 
 def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
@@ -299,17 +295,3 @@ def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
         while (batch := due.result()) is not None:
             due = pool.submit(next, reader, None)
             yield batch
-
-
-def with_numbers(batch: Any, roles: Roles, stray: Stray) -> Any:
-    """An Arrow batch with its value columns as float64."""
-    import pyarrow as pa
-
-    columns = [
-        pa.array(stray.read(name, column_of(batch, name)), pa.float64(), from_pandas=True)
-        if name in roles.values
-        else column
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    ]
-    stray.done(batch.num_rows)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

@@ -58,6 +58,11 @@ class Times:
         """Ticks of the underlying integers in a second (dates only)."""
         return _PER_SECOND[np.datetime_data(self.values.dtype)[0]]
 
+    @property
+    def ticks(self) -> NDArray[Any]:
+        """Whole numbers of the unit of dates since 1970, or the numbers themselves."""
+        return self.values.astype(np.int64) if self.dates else self.values
+
     def wall(self) -> Moments:
         """What a clock on the wall showed: datetime64 in the zone's own time."""
         if self.zone is None or not self.dates:
@@ -126,9 +131,6 @@ def zone_of(name: str) -> tzinfo:
 
 def written(value: Any) -> str:
     """A datetime64 as people write it: no time of day at midnight, no seconds where they are zero."""
-    if value == value.astype("datetime64[D]"):
-        return str(value.astype("datetime64[D]"))
-    for unit in ("m", "s", "ms", "us", "ns"):
-        if value == value.astype(f"datetime64[{unit}]"):
-            return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
-    return str(value)
+    units = ("D", "m", "s", "ms", "us", "ns")
+    unit = next((unit for unit in units if value == value.astype(f"datetime64[{unit}]")), "ns")
+    return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")

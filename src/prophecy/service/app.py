@@ -236,7 +236,7 @@ async def _body(request: Request, core: Core) -> bytes:
                 core.held += len(part)
                 if size > settings.body:
                     raise too_large
-                if core.held > settings.bodies:
+                if core.held > 8 * settings.body:
                     raise Problem(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
     except TimeoutError:
         late = f"the body did not arrive within {settings.body_seconds:g} s"
@@ -259,7 +259,7 @@ def _series(app: FastAPI, core: Core) -> None:
         limit: Annotated[int, Query(ge=1, le=limits.page)] = 100,
         recent: Annotated[int, Query(ge=0, le=200, description="Recent values of each.")] = 0,
     ) -> Response:
-        return _json(await core.series(search or None, offset, limit, recent))
+        return _json(await core.read(core.series, search or None, offset, limit, recent))
 
     @app.get(path, tags=["series"], summary="Everything about one", responses=_answers("Whole", 404))
     async def one(key: str, count: Annotated[int, Query(ge=1, le=limits.count)] = 500) -> Response:
@@ -287,7 +287,7 @@ def _series(app: FastAPI, core: Core) -> None:
         key: Annotated[str | None, Query(max_length=limits.key_length)] = None,
         first: Annotated[bool, Query(description="Of every disturbance only the event that began it.")] = False,
     ) -> Response:
-        found = await core.events(since, limit, key, first)
+        found = await core.read(core.events, since, limit, key, first)
         return _json(found if request.url.path == "/v1/events" else {"alarms": found.pop("events"), **found})
 
 
@@ -312,11 +312,11 @@ def _pages(app: FastAPI, core: Core) -> None:
     async def metrics() -> Response:
         known, aside = await core.read(lambda: (len(core.fleet), len(core.fleet.aside())))
         gauges = [
-            ("prophecy_series", "Series known.", float(known)),
-            ("prophecy_series_set_aside", "Series that could not be read.", float(aside)),
-            ("prophecy_values_waiting", "Values waiting for the disk.", float(core.writer.waiting)),
-            ("prophecy_live_cursor", "Live number of the last value.", float(core.backlog.last)),
-            ("prophecy_memory_bytes", "Largest resident memory so far.", files.memory()),
+            ("series", "Series known.", known),
+            ("series_set_aside", "Series that could not be read.", aside),
+            ("values_waiting", "Values waiting for the disk.", core.writer.waiting),
+            ("live_cursor", "Live number of the last value.", core.backlog.last),
+            ("memory_bytes", "Largest resident memory so far.", files.memory()),
         ]
         return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -37,14 +37,14 @@ class Core:
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
-        self.written: dict[tuple[int, int], str] = {}
-        """Messages as JSON, by the numbers of their first and last value: readers of everything share them."""
+        self.written: tuple[tuple[int, int], str] = (0, 0), ""
+        """The newest message to readers of everything, who share it: numbers of its first and last value, its JSON."""
         self.held = 0
         """Bytes of bodies that are arriving."""
 
     async def open(self) -> None:
         """Start the threads."""
-        self.backlog = Backlog(self.settings.backlog, self.settings.events)
+        self.backlog = Backlog(self.settings.backlog, 2 * self.settings.page)
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
@@ -67,11 +67,8 @@ class Core:
         self.metrics.values.update(taken.columns["status"])
         return taken
 
-    async def series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
+    def series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
         """A page of the list of series; `spark` values of each for its small picture."""
-        return await self.read(self._series, search, offset, limit, spark)
-
-    def _series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
         found = self.fleet.summary(search=search, offset=offset, limit=limit)
         rows = [series_of(row) for row in found.rows]
         for row in rows if spark else ():
@@ -123,12 +120,10 @@ class Core:
         due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
         return forecast_of(made, key, due, bool(row.dated))
 
-    async def events(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
+    def events(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
         """Events after a number, oldest first; `cursor` is the number to ask with next time."""
         with _known(key or ""):
-            found, last = await self.read(
-                lambda: (self.fleet.events(since, limit, key, first=first), self.fleet.last_event)
-            )
+            found, last = self.fleet.events(since, limit, key, first=first), self.fleet.last_event
         cursor = found[-1].number if found else since
         return {"events": [event_of(event) for event in found], "cursor": cursor, "last": last}
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import math
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,42 +46,31 @@ DISTURBED = {"spike": 17.0, "shift": 1.6, "rush": 2.0, "burst": 0.32}
 """By how much each disturbance moves the first four streams: load, level, share of orders, noise."""
 
 
-class Demo:
-    """All streams and the dice behind them."""
-
-    def __init__(self) -> None:
-        self._rng = np.random.default_rng(20260301)
-        self._k = self._until = 0
-        self._due, self._kind = PAST + FIRST, ""
-        self._wander, self._lorenz = 0.0, np.array([1.0, 1.0, 20.0])
-
-    def values(self) -> dict[str, float]:
-        """The next value of every stream: a city with a morning and an evening peak, a sensor that wanders, whole
-        numbers of orders, a pump whose bearing may run dry, and Lorenz's x, which only its own chaos disturbs."""
-        self._k += 1
-        spike, shift, rush, burst = self._disturbed()
-        day, turn = 2 * math.pi * self._k / DAY, 0.45 * self._k
-        load, walk, noise, vibration = self._rng.standard_normal(4)
-        self._wander = 0.9995 * self._wander + 0.02 * walk
+def living() -> Iterator[dict[str, float]]:
+    """The values of every stream, one after the other: a city with a morning and an evening peak, a sensor that
+    wanders, whole numbers of orders, a pump whose bearing may run dry, and Lorenz's x, which only its own chaos
+    disturbs."""
+    rng = np.random.default_rng(20260301)
+    due, kind, until, wander, state = PAST + FIRST, "spike", 0, 0.0, np.array([1.0, 1.0, 20.0])
+    for k in itertools.count(1):
+        if k >= due:  # the first is a spike, which is one value; others last
+            kind = list(DISTURBED)[int(rng.integers(len(DISTURBED)))] if k > PAST + FIRST else "spike"
+            until = k + (1 if kind == "spike" else 40)
+            due = until + int(rng.integers(*BETWEEN))
+        spike, shift, rush, burst = (size if name == kind and k < until else 0.0 for name, size in DISTURBED.items())
+        day, turn = 2 * math.pi * k / DAY, 0.45 * k
+        load, walk, noise, vibration = rng.standard_normal(4)
+        wander = 0.9995 * wander + 0.02 * walk
         for _ in range(5):  # midpoint steps: 50 values in a unit of Lorenz's time
-            self._lorenz = self._lorenz + 0.004 * _lorenz(self._lorenz + 0.002 * _lorenz(self._lorenz))
+            state = state + 0.004 * _lorenz(state + 0.002 * _lorenz(state))
         made = (
             42.0 - 9.0 * math.cos(day) - 4.0 * math.cos(2 * day + 0.6) + 0.5 * load + spike,
-            21.0 + self._wander + 0.04 * noise + shift,
-            float(self._rng.poisson((14.0 - 11.0 * math.cos(day)) * (1.0 + rush))),
+            21.0 + wander + 0.04 * noise + shift,
+            float(rng.poisson((14.0 - 11.0 * math.cos(day)) * (1.0 + rush))),
             2.0 + math.sin(turn) + 0.3 * math.sin(2 * turn + 1.0) + (0.03 + burst) * vibration,
-            float(self._lorenz[0]),
+            float(state[0]),
         )
-        return dict(zip(STREAMS, made, strict=True))
-
-    def _disturbed(self) -> list[float]:
-        """How large each disturbance is now; the next is chosen when it is due: a spike is one value, others last."""
-        if self._k >= self._due:
-            later = self._k > PAST + FIRST
-            self._kind = list(DISTURBED)[int(self._rng.integers(len(DISTURBED)))] if later else "spike"
-            self._until = self._k + (1 if self._kind == "spike" else 40)
-            self._due = self._until + int(self._rng.integers(*BETWEEN))
-        return [size if kind == self._kind and self._k < self._until else 0.0 for kind, size in DISTURBED.items()]
+        yield dict(zip(STREAMS, made, strict=True))
 
 
 def _lorenz(state: Array) -> Array:
@@ -89,15 +80,14 @@ def _lorenz(state: Array) -> Array:
 
 async def run(core: Core) -> None:
     """Fill in the past of streams that are new, then go on for as long as the service runs."""
-    demo = Demo()
-    past = [demo.values() for _ in range(PAST)]
+    demo = living()
+    past = list(itertools.islice(demo, PAST))
     now = math.floor(time.time() / STEP) * STEP
     new = [key for key in STREAMS if key not in core.fleet]
     if new:
         times = np.repeat(now - STEP * np.arange(PAST, 0, -1), len(new))
         await core.observe(Batch(new * PAST, times, np.array([row[key] for row in past for key in new]), True))
-    while True:
-        values = demo.values()
+    for values in demo:
         with_time = np.full(len(values), now)
         with contextlib.suppress(Problem):  # the disk is behind: this moment is a gap
             await core.observe(Batch(list(values), with_time, np.array(list(values.values())), True))

@@ -59,7 +59,7 @@ class Rates:
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # what was left, and when
         self._kinds = {
             "values": ("values", settings.values, max(settings.values * settings.burst, settings.batch)),
-            "wrong": ("wrong tokens", settings.wrong_tokens, settings.wrong_at_once),
+            "wrong": ("wrong tokens", 1.0, settings.wrong_tokens),
             "requests": ("requests", settings.requests, max(settings.requests * settings.burst, 1.0)),
         }
 
@@ -92,6 +92,9 @@ class Guard:
         """Everything but the token of a live reader, which may come in its first message; whether it was shown, or none
         is needed."""
         self.rates.take(address(scope), "requests")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # Where a proxy goes by the other of them, the rest of the body is a request that it never saw.
+            raise Problem(400, "the body has a length and comes in pieces", "send one of the two headers")
         self._host(headers)
         self._origin(scope, headers)
         if self._token is None:
@@ -105,7 +108,7 @@ class Guard:
         """401 without a token, or with a wrong one; compared in a time that does not depend on where they differ."""
         if self._token is None:
             return
-        if shown is not None and hmac.compare_digest(shown.encode("utf-8", "surrogateescape"), self._token):
+        if shown is not None and hmac.compare_digest(shown.encode(errors="backslashreplace"), self._token):
             return
         if shown is not None:
             self.rates.take(address(scope), "wrong")

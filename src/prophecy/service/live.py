@@ -14,7 +14,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from prophecy.service.settings import DEFAULT
 from prophecy.service.shapes import COLUMNS
 
 
@@ -44,7 +43,7 @@ class Backlog:
     boot: a name of this run of the process; numbers of another run mean nothing here.
     """
 
-    def __init__(self, capacity: int, events: int = DEFAULT.events) -> None:
+    def __init__(self, capacity: int, events: int = 1_000) -> None:
         self.boot = secrets.token_hex(8)
         self.capacity, self._kept = capacity, events
         self.last = 0

@@ -142,13 +142,11 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
 def _written(core: Core, read: Read, shared: bool) -> str:
     """A message of values. Readers of everything get the same ones: it is written once and kept for the others."""
     place = (read.columns["number"][0], read.after)
-    found = core.written.get(place) if shared else None
-    if found is None:
-        found = dumped({"type": "values", "cursor": read.after, "columns": read.columns}).decode()
-        if shared:
-            core.written[place] = found
-            while len(core.written) > core.settings.frames_kept:
-                del core.written[next(iter(core.written))]
+    if shared and core.written[0] == place:
+        return core.written[1]
+    found = dumped({"type": "values", "cursor": read.after, "columns": read.columns}).decode()
+    if shared:
+        core.written = place, found
     return found
 
 

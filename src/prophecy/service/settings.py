@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+KB, MB = 2**10, 2**20
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -13,17 +15,15 @@ class Settings:
     and a way out, and nothing has changed.
     """
 
-    body: int = 8 * 1024 * 1024
-    """Bytes of a request's body. 50 000 rows of JSON lines with dates are 4 MB."""
-
-    bodies: int = 64 * 1024 * 1024
-    """Bytes of bodies held at once, in all; more connections than that allows are answered with 503."""
+    body: int = 8 * MB
+    """Bytes of a request's body. 50 000 rows of JSON lines with dates are 4 MB. Eight such bodies may arrive at once;
+    more are answered with 503."""
 
     batch: int = 50_000
     """Rows of a request, about half a second of the compiled step on one core; others are served in between."""
 
     slice_rows: int = 4_096
-    slice_steps: int = 2**14
+    slice_steps: int = 16_384
     """Rows, and steps of their streams, of one transaction: some 50 ms. All requests that wait have a share in each, so
     that none waits for another's batch."""
 
@@ -43,11 +43,9 @@ class Settings:
     burst: float = 2.0
     """Seconds of the rates above that may come at once, so that a sender may catch up after a pause."""
 
-    wrong_tokens: float = 1.0
-    """Wrong tokens a second of one address, on average: a token of 16 characters is never found that way."""
-
-    wrong_at_once: float = 10.0
-    """Wrong tokens one address may send at once: a page with an old token asks for this many things as it opens."""
+    wrong_tokens: float = 10.0
+    """Wrong tokens one address may send at once, one more each second: a page with an old token asks for this many
+    things as it opens, and a token of 16 characters is never found that way."""
 
     addresses: int = 4_096
     """Addresses whose rates are kept apart; the one idle longest is forgotten first."""
@@ -61,20 +59,13 @@ class Settings:
     backlog: int = 200_000
     """Values kept for live readers that fall behind or come back, about 100 bytes each."""
 
-    events: int = 1_000
-    """Events kept for live readers, at least (up to twice as many between two cuts); `GET /v1/events` finds older ones
-    by their number."""
-
     frame_rows: int = 2_000
     """Values in one message of the live channel: about 200 kB of JSON, a tenth of a second of a browser's time."""
-
-    frames_kept: int = 16
-    """Messages kept as JSON for other readers of everything, 200 kB each."""
 
     frame_seconds: float = 0.03
     """Least time between two messages to one reader: a screen shows no more than 30 pictures a second."""
 
-    send_buffer: int = 256 * 1024
+    send_buffer: int = 256 * KB
     """Bytes the system holds for a connection that does not read: a few messages of the live channel. The kernel's own
     choice is megabytes."""
 
@@ -84,14 +75,14 @@ class Settings:
     watched: int = 500
     """Keys one live reader may name; it can ask for all instead."""
 
-    message: int = 256 * 1024
+    message: int = 256 * KB
     """Bytes of a message a live reader may send: 500 keys of 200 characters, some of them four bytes long."""
 
     quiet_seconds: float = 15.0
     """Time a connection may be open, or be idle after an answer, before the whole head of a request has come, and a
     live reader may be silent before it shows its token."""
 
-    inline: int = 16 * 1024
+    inline: int = 16 * KB
     """Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
 
     threads: int = 2
@@ -107,7 +98,7 @@ class Settings:
     """Recent values one request may ask for; a fleet keeps the last 256 of a stream."""
 
     page: int = 500
-    """Series or events in one answer, some 250 bytes of JSON each."""
+    """Series or events in one answer, some 250 bytes of JSON each; two pages of events are kept for live readers."""
 
     connections: int = 512
     """Connections at once, open files being what a process has least of (1 024 on many systems)."""

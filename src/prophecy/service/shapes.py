@@ -21,6 +21,9 @@ ROW = ("value", "mean", "lower", "upper", "score", "alarm")
 COLUMNS = ("key", "time", *ROW[:4], "next", "next_lower", "next_upper", *ROW[4:], "event", "status")
 """Columns of the answers to a batch, and of the live channel."""
 
+FARTHEST = 9e12
+"""Seconds from 1970 of a date at most, beyond the year 280 000: 64 bits of microseconds hold no more."""
+
 FAN = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 """Quantiles of a forecast's fan: the middle half, four fifths and nine tenths."""
 
@@ -51,14 +54,19 @@ def number(value: float) -> float | None:
 def stamps(times: Any, dated: Any) -> list[float | str | None]:
     """Times as they were sent: seconds as numbers, dates as ISO 8601 in UTC, each as precise as it needs to be.
 
-    One moment is always written in one way, so that texts can be compared.
+    One moment is always written in one way, so that texts can be compared. None for what no date of NumPy reaches.
 
     >>> stamps(np.array([0.0, 1.5]), np.array([True, False]))
     ['1970-01-01T00:00:00Z', 1.5]
+    >>> stamps(np.array([1e13, np.nan]), True)
+    [None, None]
     """
     times = np.atleast_1d(times)
     found: list[float | str | None] = list(listed(times))
-    rows = np.flatnonzero(np.broadcast_to(dated, times.shape) & np.isfinite(times))
+    dates, reached = np.broadcast_to(dated, times.shape), np.abs(times) < FARTHEST
+    for place in np.flatnonzero(dates & ~reached).tolist():
+        found[place] = None
+    rows = np.flatnonzero(dates & reached)
     if len(rows):
         micros = np.round(times[rows] * 1e6).astype(np.int64)
         digits = np.where(micros % 10**6 == 0, 0, np.where(micros % 1000 == 0, 1, 2))

@@ -10,16 +10,17 @@ import numpy as np
 from prophecy.frames.align import ADDRESS
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
-from prophecy.frames.roles import Roles, keys_of, resolve
+from prophecy.frames.roles import Roles, resolve
 from prophecy.frames.stray import Stray
-from prophecy.frames.table import SIZES, floats, open_table
-from prophecy.frames.text import read_csv, sniff
+from prophecy.frames.table import contents, floats, open_table
+from prophecy.frames.text import sniff
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
 
 SHOWN = 5  # rows of a table that are shown to whoever is asked about its columns
 LISTED = 200  # columns named in an answer
+LOOKED = 2**18  # bytes of a table that its columns are told by: under a second, and the names of 20 000 columns
 WAY_OUT = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
 
 
@@ -41,11 +42,20 @@ def hints(asked: BodyNames) -> Hints:
 
 def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
+    _refuse_json(body)
     check_size(body.count(b"\n") // 2, settings)
     try:
         return _batch(body, asked, settings)
     except ValueError as error:
         raise refused(error) from None
+
+
+def _refuse_json(body: bytes) -> None:
+    """What begins like JSON is JSON, as in files (`frames.opening`). Read as a table, one line of it is a row without
+    names, and a number between two commas of it a series of its own."""
+    if body[:256].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        way_out = "send the header Content-Type: application/json or application/x-ndjson"
+        raise bad("the body begins like JSON and was sent as text/csv", way_out)
 
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
@@ -56,12 +66,12 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     times: list[Any] = []
     dated = False
     for one in table.batches:
-        check_size((len(keys) + one.num_rows) * width, settings)
-        named = np.empty(one.num_rows, dtype=object)
-        for key, rows in keys_of(one, roles.key):
+        check_size((len(keys) + len(one)) * width, settings)
+        named = np.empty(len(one), dtype=object)
+        for key, rows in table.split(one):
             named[rows] = key
         moments = table.times(one, len(keys) + 1)
-        times.append(np.full(one.num_rows, np.nan) if moments is None else _seconds(moments))
+        times.append(np.full(len(one), np.nan) if moments is None else _seconds(moments))
         dated |= moments is not None and moments.dates
         values.append(np.stack([floats(one, name) for name in roles.values], axis=1))
         keys += named.tolist()
@@ -114,12 +124,13 @@ def _series(
 def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     """What a table looks like by its first rows: columns, their kinds, and which are key, time and values; `error`
     where that cannot be told and must be asked."""
+    _refuse_json(body)
     said = hints(asked)
     try:
-        opened = open_bytes(body)
+        opened = open_bytes(body[:LOOKED])
         with explained(opened.path):
             dialect = sniff(opened.path, opened.stream, said)
-            layout, _, notes, _ = read_csv(opened, said, SIZES.piece)
+            layout, _, notes = contents(opened, said, Stray(said))
     except ValueError as error:
         raise refused(error) from None
     found: dict[str, Any] = {
@@ -151,12 +162,12 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
 
 def _downwards(layout: Layout, roles: Roles) -> bool:
     """Whether rows go back in time."""
-    import pyarrow as pa
+    import narwhals.stable.v2 as nw
 
     if roles.clock is None:
         return False
-    columns = {name: pa.array(layout.cells[layout.names.index(name)], pa.string()) for name in roles.clock.columns}
-    times = roles.clock.read(pa.RecordBatch.from_pydict(columns), 1, Stray(layout.asked))
+    columns = {name: layout.cells[layout.names.index(name)] for name in roles.clock.columns}
+    times = roles.clock.read(nw.from_dict(columns, backend="pyarrow"), 1, Stray(layout.asked))
     there = times.values[~times.missing]
     return len(there) > 1 and bool(there[0] > there[-1])
 

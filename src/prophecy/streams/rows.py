@@ -12,7 +12,7 @@ from prophecy.streams import members as m
 from prophecy.streams.fields import WHOLE, Field
 from prophecy.streams.kernels.entry import begin_all, layout
 from prophecy.streams.layouts import LAYOUTS
-from prophecy.streams.limits import ON_GRID, RING, SHORTEST
+from prophecy.streams.limits import ON_GRID, RECENT, RING, SHORTEST
 from prophecy.streams.record import AHEAD_FIELDS, CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS, WAITING_FIELDS
 from prophecy.streams.settings import DEFAULT, Settings
 
@@ -165,9 +165,9 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
     CLOCKS.check(clocks)
     require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
     begun = clocks["dt"] > 0.0
-    require(
-        clocks, "dt", begun | ((clocks["count"] <= 1) & (clocks["irregular"] == ON_GRID)), "must be positive by now"
-    )
+    other = (clocks["recent"] != clocks["last"][:, None]) & (np.arange(RECENT) < clocks["count"][:, None])
+    one_stamp = ~other.any(axis=1) & (clocks["irregular"] == ON_GRID)  # the first, come once or several times
+    require(clocks, "dt", begun | one_stamp, "must be positive by now")
     apart = np.abs(clocks["last"] - clocks["grid"]) <= (settings.clock.longest_hole + 1.0) * clocks["dt"]
     require(clocks, "grid", apart | ~begun | (clocks["count"] == 0), "must be near the newest stamp")
 

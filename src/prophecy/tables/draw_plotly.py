@@ -26,7 +26,10 @@ def figure(picture: Picture, dark: bool = False) -> Any:
     heights = [30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height) for panel in panels]
     inside = sum(heights) + BETWEEN * (len(heights) - 1)
     # Zooming into one panel zooms into all where they show the same kind of axis.
-    shared = all(panel.lines for panel in panels) and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
+    shared = (
+        all(panel.lines and not panel.alone for panel in panels)
+        and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
+    )
     made = make_subplots(
         rows=len(heights), cols=1, row_heights=heights, vertical_spacing=BETWEEN / inside, shared_xaxes=shared,
         subplot_titles=[for_html(panel.title) for panel in panels],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -32,25 +32,16 @@ Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
 
+SENT = 256  # series sent to a Dask worker at a time, at most: seconds of work
+RETRIES = 5  # of a task after an error that is not a series' own: a file system that was away, for one
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 
 
-class Forecasts(Mapping[Key, Forecast | Failure]):
+class Forecasts(dict[Key, Forecast | Failure]):
     """Forecasts by key (or by column), in the order the series began; a series that failed has its `Failure`."""
 
-    def __init__(self, made: Mapping[Key, Forecast | Failure]) -> None:
-        self._made = dict(made)
-
-    def __getitem__(self, key: Key) -> Forecast | Failure:
-        if key not in self._made:
-            raise KeyError(f"no series {key!r}; there are {len(self)}, the first is {next(iter(self._made), None)!r}")
-        return self._made[key]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
+    def __missing__(self, key: Key) -> Forecast | Failure:
+        raise KeyError(f"no series {key!r}; there are {len(self)}, the first is {next(iter(self), None)!r}")
 
     def __repr__(self) -> str:
         failed = len(self.failures)
@@ -63,12 +54,12 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
 
     def explain(self) -> str:
         """What `explain` says of each series."""
-        return "\n".join(f"{key}: {made.explain()}" for key, made in self._made.items())
+        return "\n".join(f"{key}: {made.explain()}" for key, made in self.items())
 
     @property
     def failures(self) -> dict[Key, Failure]:
         """The series that could not be forecast, and why."""
-        return {key: found for key, found in self._made.items() if isinstance(found, Failure)}
+        return {key: found for key, found in self.items() if isinstance(found, Failure)}
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
         """One long frame: key, variable (where there are several), time, point, lower, upper, and quantiles (q0.1
@@ -81,7 +72,7 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
         """The first few series below each other; see `Forecast.plot`."""
         from prophecy.tables.pictures import plot_forecasts
 
-        made = {str(key): made for key, made in self._made.items() if isinstance(made, Forecast)}
+        made = {str(key): made for key, made in self.items() if isinstance(made, Forecast)}
         return plot_forecasts(made, path, interactive, **options)
 
 
@@ -182,14 +173,11 @@ def forecast_many(
                 sources[place] = read(item, time, columns, duplicates)
             except (TypeError, ValueError, OSError) as error:
                 failed[place] = error
-    made = dict(forecast_sources(sources, horizon, season, known, options, jobs, progress, client))
+    made = forecast_sources(sources, horizon, season, known, options, jobs, progress, client)
     made |= {one: Failure(0, error) for one, error in failed.items()}
-    order = list(made) if is_table(data) else sorted(made)
+    order = enumerate(made if is_table(data) else sorted(made))
     return Forecasts(
-        {
-            one: Failure(place, found.error) if isinstance(found := made[one], Failure) else found
-            for place, one in enumerate(order)
-        }
+        {k: Failure(place, one.error) if isinstance(one := made[k], Failure) else one for place, k in order}
     )
 
 
@@ -214,31 +202,54 @@ def forecast_sources(
     client: Any = None,
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds and settings of `forecast`."""
-    horizon = _checks.whole("horizon", horizon)
-    if not sources:
-        return Forecasts({})
+    horizon, keys = _checks.whole("horizon", horizon), list(sources)
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
+
+    def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
+        named = ((keys[place], answer) for place, answer in found)
+        return Forecasts({k: one if isinstance(one, Failure) else _dressed(one, sources[k]) for k, one in named})
+
+    if not tasks:
+        return Forecasts()
     load_models()
+    one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
     with shown(progress, len(tasks)) as tell:
-        one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
-        if client is None:
-            try:
-                answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
-            except Stopped as stop:
-                keys = list(sources)
-                kept = {keys[place]: _made(answer, sources[keys[place]]) for place, answer in stop.finished.items()}
-                raise Stopped(Forecasts(kept), stop.total) from None
-        else:
-            from prophecy.tables.partitions import solve_on
-
-            answers = solve_on(client, one, tasks, tell)
-    return Forecasts(
-        {key: _made(answer, source) for (key, source), answer in zip(sources.items(), answers, strict=True)}
-    )
+        try:
+            if client is not None:
+                return dressed(_solved_on(client, one, tasks, tell))
+            return dressed(enumerate(in_order(one, tasks, jobs, tell)))  # type: ignore[arg-type]
+        except Stopped as stop:
+            raise Stopped(dressed(stop.finished.items()), stop.total) from None
 
 
-def _made(answer: Forecast | Failure, source: Source) -> Forecast | Failure:
-    return answer if isinstance(answer, Failure) else _dressed(answer, source)
+def _solved_on(
+    client: Any, one: Callable[[Any], Forecast], tasks: Sequence[Any], progress: Progress | None
+) -> list[tuple[int, Forecast | Failure]]:
+    """one(task) for every task on the workers of a Dask client, in order."""
+    size = max(1, min(SENT, len(tasks) // (4 * max(1, sum(client.nthreads().values())))))
+    pieces = [(first, tasks[first : first + size]) for first in range(0, len(tasks), size)]
+    made: dict[int, Forecast | Failure] = {}
+    for first, answers in by_workers(client, partial(_piece, one), pieces):
+        made |= dict(enumerate(answers, first))
+        if progress is not None:
+            progress(len(made), len(tasks))
+    return sorted(made.items())
+
+
+def _piece(one: Callable[[Any], Forecast], piece: tuple[int, Sequence[Any]]) -> tuple[int, list[Forecast | Failure]]:
+    return piece[0], in_order(one, piece[1], 1, None)
+
+
+def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """one(item) of every item by the workers of a Dask client, as they come."""
+    from distributed import as_completed
+
+    futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)
+    try:
+        for _, found in as_completed(futures, with_results=True):
+            yield found
+    finally:
+        client.cancel(futures)
 
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:

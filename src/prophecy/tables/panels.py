@@ -84,7 +84,8 @@ class Band:
 @dataclass(frozen=True)
 class Panel:
     """One set of axes. now: where the past ends. bars: names and lengths, in place of lines. spans: stretches of the
-    axis, first and last, that are shaded. threshold: where a horizontal line is drawn."""
+    axis, first and last, that are shaded. threshold: where a horizontal line is drawn. alone: its horizontal axis is
+    that of no other panel."""
 
     title: str
     lines: Sequence[Line] = ()
@@ -96,6 +97,7 @@ class Panel:
     log: bool = False
     threshold: float | None = field(default=None)
     spans: Sequence[tuple[Any, Any]] = ()
+    alone: bool = False
 
     def looks(self, colours: Colours) -> list[tuple[Line, Look]]:
         """Every line and mark with its look; rivals have a colour each."""

@@ -4,7 +4,7 @@
 import { request } from "./api.js";
 import { whole } from "./format.js";
 
-const HEAD = 1_000_000; // bytes looked at to find out what the columns are
+const HEAD = 262_144; // bytes looked at to find out what the columns are
 const PIECE = 4_000_000; // characters of one request; the service takes 8 MB
 const MOST = 40_000; // values of one request
 const CSV = { "Content-Type": "text/csv" };

@@ -1,4 +1,4 @@
-"""Forecasts of a table in many Parquet files, shared among the workers of a Dask cluster: a file in, a file out.
+"""Forecasts of a table in many Parquet files, shared among the workers of a Dask cluster (extra `dask`).
 
 A task reads one partition, forecasts its series and writes one file under a name of its own, which it gets when it is
 whole. So a worker may die at any moment: its tasks run again elsewhere, and a task that ran twice wrote the same file.
@@ -8,52 +8,35 @@ Workers need to reach the files by the same paths as the one who asks. The serie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow
+from pyarrow import parquet
+
 from prophecy import _checks, _files
-from prophecy._forecast import Failure, Forecast
 from prophecy.frames.collect import split
 from prophecy.frames.source import Key
-from prophecy.tables.forecasting import Forecasts, Season, forecast_sources
-
-SENT = 256
-"""Series sent to a worker at a time, at most: seconds of work."""
-
-RETRIES = 5
-"""How often a task is tried again after an error that is not a series' own: a file system that was away, for one."""
+from prophecy.tables.forecasting import Season, by_workers, forecast_sources
 
 
 class PartitionTask(NamedTuple):
-    """What is asked of every partition. options: level, bounds and settings of `forecast`."""
+    """What is asked of every partition, as in `forecast_many`. options: level, bounds and settings."""
 
     horizon: int
-    key: tuple[str, ...]
-    time: str | None
-    columns: tuple[str, ...] | None
-    season: Season
-    quantiles: tuple[float, ...]
-    duplicates: str
-    options: dict[str, Any]
+    key: str | Sequence[str]
+    time: str | None = None
+    columns: str | Sequence[str] | None = None
+    season: Season = None
+    quantiles: Sequence[float] = ()
+    duplicates: str = "refuse"
+    options: dict[str, Any] = {"level": 0.9, "bounds": None, "settings": None}  # noqa: RUF012 (never changed)
 
-
-def partition_task(
-    horizon: int,
-    key: str | Sequence[str],
-    time: str | None,
-    columns: str | Sequence[str] | None,
-    season: Season,
-    quantiles: Sequence[float],
-    duplicates: str,
-    options: dict[str, Any],
-) -> PartitionTask:
-    """The same for every partition, checked once."""
-    keys = (key,) if isinstance(key, str) else tuple(key)
-    names = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    horizon = _checks.whole("horizon", horizon)
-    return PartitionTask(horizon, keys, time, names, season, tuple(quantiles), duplicates, options)
+    @property
+    def keys(self) -> list[str]:
+        return [self.key] if isinstance(self.key, str) else list(self.key)
 
 
 class Done(NamedTuple):
@@ -96,34 +79,23 @@ def forecast_partitions(
     if not resume and any(folder.iterdir()):
         raise ValueError(f"{str(out)!r} is not empty; name another folder, or resume the run that filled it")
     paths = [str(Path(source).resolve()) for source in sources]
-    _check_apart(paths, client, asked.key)
+    _checks.whole("horizon", asked.horizon)
+    _check_apart(paths, client, asked.keys)
     targets = [folder / f"part-{number:05d}.parquet" for number in range(len(paths))]
     left = [(path, str(target)) for path, target in zip(paths, targets, strict=True) if not target.exists()]
     done: list[Done] = []
-    for found in _answers(client, partial(_forecast_partition, asked=asked), left):
+    for found in by_workers(client, partial(_forecast_partition, asked=asked), left):
         done.append(found)
         if progress is not None:
             progress(len(targets) - len(left) + len(done), len(targets))
     return sorted(done)
 
 
-def _answers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """one(item) of every item by a Dask client, as they come."""
-    from distributed import as_completed
-
-    futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)
-    try:
-        for _, found in as_completed(futures, with_results=True):
-            yield found
-    finally:
-        client.cancel(futures)
-
-
-def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> None:
+def _check_apart(sources: Sequence[str], client: Any, key: Sequence[str]) -> None:
     """Refuse keys that lie in several partitions, before any work: each of their forecasts would see a part of the
     series. Workers read the columns of the key alone."""
     seen: dict[tuple[Any, ...], str] = {}
-    for source, keys in _answers(client, partial(_keys_of, key=key), sources):
+    for source, keys in by_workers(client, partial(_keys_of, key=key), sources):
         for one in keys:
             if one in seen:
                 names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
@@ -132,10 +104,8 @@ def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> N
             seen[one] = source
 
 
-def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ...]]]:
+def _keys_of(source: str, key: Sequence[str]) -> tuple[str, list[tuple[Any, ...]]]:
     """The keys of one partition; none where it lacks a column: its task then fails with the better message."""
-    import pyarrow.parquet as parquet
-
     if not set(key) <= set(parquet.read_schema(source).names):
         return source, []
     table = parquet.read_table(source, columns=list(key)).group_by(list(key)).aggregate([])
@@ -144,14 +114,12 @@ def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ..
 
 def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     """One file into another, on a worker."""
-    import pyarrow.parquet as parquet
-
     source, target = paths
     table = parquet.read_table(source)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)  # row numbers that pandas stored without being asked
     failed: dict[Key, Exception] = {}
-    sources = split(table, asked.key, asked.time, asked.columns, asked.duplicates, failed)
+    sources = split(table, asked.keys, asked.time, asked.columns, asked.duplicates, failed)
     made = forecast_sources(sources, asked.horizon, asked.season, None, asked.options, 1, None)
     errors = {key: str(one.error) for key, one in made.failures.items()}
     errors |= {key: str(error) for key, error in failed.items()}
@@ -160,46 +128,15 @@ def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     return Done(target, [*made, *failed], errors)
 
 
-def _table(made: Forecasts, errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
+def _table(made: Any, errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
     """Forecasts below each other with a column `error`; a series that failed has one row, which says why."""
-    import pyarrow
-
     frames = []
     if len(made) > len(made.failures):
         frame = made.to_frame(asked.quantiles)
         frames.append(frame.append_column("error", pyarrow.nulls(len(frame), pyarrow.string())))
     if errors:
-        cells = [key if len(asked.key) > 1 else (key,) for key in errors]
-        columns = {
-            name: pyarrow.array([cell[i] for cell in cells], schema.field(name).type)
-            for i, name in enumerate(asked.key)
-        }
+        cells = zip(*(key if len(asked.keys) > 1 else (key,) for key in errors), strict=True)
+        named = zip(asked.keys, cells, strict=True)
+        columns = {name: pyarrow.array(column, schema.field(name).type) for name, column in named}
         frames.append(pyarrow.table(columns | {"error": pyarrow.array(list(errors.values()), pyarrow.string())}))
     return pyarrow.concat_tables(frames, promote_options="permissive") if frames else pyarrow.table({})
-
-
-def solve_on(
-    client: Any, solve: Callable[[Any], Forecast], tasks: Sequence[Any], progress: Callable[[int, int], None] | None
-) -> list[Forecast | Failure]:
-    """solve(task) for every task on the workers of a Dask client, in order, with a `Failure` where it raised."""
-    size = max(1, min(SENT, len(tasks) // (4 * max(1, sum(client.nthreads().values())))))
-    pieces = [(first, list(tasks[first : first + size])) for first in range(0, len(tasks), size)]
-    made: dict[int, Forecast | Failure] = {}
-    for first, answers in _answers(client, partial(_solve_piece, solve), pieces):
-        made |= dict(enumerate(answers, first))
-        if progress is not None:
-            progress(len(made), len(tasks))
-    return [made[k] for k in range(len(tasks))]
-
-
-def _solve_piece(
-    solve: Callable[[Any], Forecast], piece: tuple[int, list[Any]]
-) -> tuple[int, list[Forecast | Failure]]:
-    first, tasks = piece
-    answers: list[Forecast | Failure] = []
-    for k, task in enumerate(tasks):
-        try:
-            answers.append(solve(task))
-        except Exception as error:  # it is this series' alone; it is handed to the caller
-            answers.append(Failure(first + k, error))
-    return first, answers
