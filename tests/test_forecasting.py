@@ -11,8 +11,10 @@ from scipy.signal import lfilter
 
 import prophecy
 from prophecy import forecast
+from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.own import own_candidates
@@ -361,3 +363,47 @@ def test_growth_is_held_by_its_intervals():
         ahead = forecast(y[:200], 20, 0.8)
         held.append((ahead.lower <= y[200:]) & (y[200:] <= ahead.upper))
     assert 0.65 < np.mean(held) < 0.98
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adding_a_constant_or_turning_the_sign_does_not_move_the_forecast(seed):
+    t = np.arange(120)
+    y = 5 * np.sin(2 * np.pi * t / 12) + R(seed).standard_normal(120)
+    plain = forecast(y, 24, season=12).point
+    for sign, constant in ((-1, 0), (1, 1000), (1, 20), (-1, 20), (1, -20), (1, 7)):
+        moved = sign * (forecast(sign * y + constant, 24, season=12).point - constant)
+        assert np.abs(moved - plain).max() < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("after", [0, 1, 20])
+def test_one_other_value_in_a_constant_series_is_not_followed(after):
+    ahead = forecast(np.r_[np.full(50, 5.0), 7.0, np.full(after, 5.0)], 3)
+    assert (ahead.point == 5.0).all()
+    assert "7 at position 50" in ahead.explain()
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_noughts_and_ones_have_a_distribution_of_noughts_and_ones(share):
+    y = (R(2).random(200) < share) * 1.0
+    for sign in (1.0, -1.0):
+        ahead = forecast(sign * y, 4, 0.8)
+        near = np.minimum(
+            np.abs(ahead.quantile([0.05, 0.3, 0.7, 0.95])), np.abs(ahead.quantile([0.05, 0.3, 0.7, 0.95]) - sign)
+        )
+        assert near.max() < 0.25
+        assert sign * float(np.mean(ahead.mean)) == pytest.approx(y.mean(), abs=0.1)
+
+
+def test_the_width_of_a_mixture_follows_its_errors_and_their_tails():
+    """Errors twice as large as expected double the interval; a few wild ones lengthen the tails, not the middle."""
+    rolling = Rolling(100, np.arange(100, 164), 8, np.ones(200, dtype=bool))
+    noise, one = R(0).standard_normal((64, 8)), np.ones((64, 8))
+    independent = rolling.independent(rolling.compared(rolling.known))
+    usual, wide = (standard_quantiles(k * noise, one, rolling, independent, 8, DEFAULT)[:, 3] for k in (1.0, 2.0))
+    at = np.searchsorted(PROBABILITIES[len(PROBABILITIES) // 2 + 1 :], 0.9)
+    assert usual[at] == pytest.approx(1.28, rel=0.2)
+    assert 1.5 < wide[at] / usual[at] < 2.1
+    wild = np.where(R(1).random((64, 8)) < 0.05, 12 * noise, noise)
+    tails = standard_quantiles(wild, one, rolling, independent, 8, DEFAULT)[:, 3]
+    assert tails[at] < 1.5 * usual[at]
+    assert tails[-1] > 1.5 * usual[-1]

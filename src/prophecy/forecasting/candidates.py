@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,9 @@ def candidates(series: Series, settings: Settings) -> Iterator[Candidate]:
 
 def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     yield from settings.own
-    for scale in (VALUES, logarithms(series.sign)) if series.sign else (VALUES,):
-        yield from _on(scale, series, settings)
+    scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
+    for scale in scales:  # what is described on two scales is no likelier for that
+        yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
     more = seasonal(lambda x, seen, steps: fit_sigmoids(x, seen, settings), series.seasons, settings)
     yield Candidate("sigmoids", "sigmoid curves", VALUES, more)
     yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most))

@@ -9,6 +9,7 @@ x - r b, and r b of the future is added. Each regressor costs `known_cost` nats 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,7 +107,9 @@ def adjusted(some: Iterable[Candidate], series: Series, settings: Settings) -> I
             rest = candidate.fit(x - known[: len(x)] @ effect, seen, steps) if effect.any() else None
             return None if rest is None else Adjusted(effect, doubt, known, rest)
 
-        yield replace(candidate, label=f"{candidate.label} with what is known", fit=fit, regressors=known.shape[1])
+        count, label = known.shape[1], f"{candidate.label} with what is known"
+        share = candidate.share * math.exp(-settings.known_cost * count)
+        yield replace(candidate, label=label, fit=fit, share=share, regressors=count)
 
 
 def solved(x: Array, seen: Mask, known: Array, seasons: Sequence[int], settings: Settings) -> tuple[Array, Array]:

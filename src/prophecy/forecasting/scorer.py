@@ -196,15 +196,16 @@ def scored(
     """A part with its score."""
     compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
-    rare = resting(series, settings) is not None
+    rare, rounding = resting(series, settings) is not None, settings.rounding * (float(np.std(series.y)) or 1.0)
     size = nearby(errors, joint or rare)
-    # Where many values are the same, no candidate's density has a say: their mean is judged, by squares.
-    usual = np.broadcast_to(size if expected is None or rare else expected, errors.shape)
+    if rare:  # where many values are the same, no density has a say: means are judged, by squares
+        off = np.where(np.isfinite(errors), candidate.scale.back(forecasts) - here, np.nan)
+        return Part(candidate, forecasts, expected, size, -np.log(nearby(off, squares=True) + rounding), ahead, joint)
+    usual = np.broadcast_to(size if expected is None else expected, errors.shape)
     there, nu = np.isfinite(errors) & np.isfinite(usual), settings.tails
     unit = np.exp(np.where(there, candidate.scale.log_slope(here), 0.0))
-    width = usual / unit + settings.rounding * (float(np.std(series.y)) or 1.0)
-    off = 0.0 if rare else (errors / unit / width) ** 2
-    density = -(nu + 1) / 2 * np.log1p(off / nu) - np.log(width)
+    width = usual / unit + rounding
+    density = -(nu + 1) / 2 * np.log1p((errors / unit / width) ** 2 / nu) - np.log(width)
     count = there.sum(axis=0)
     score = np.where(count > 0, np.where(there, density, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
     if expected is None:

@@ -84,11 +84,13 @@ class Candidate:
     """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit. What it
     returns is `Fitted` where x is (time,), a `Model` where x is (time, variables).
 
-    family: shares a prior. label: what `explain` calls it. regressors: how many it has an effect of.
+    family: has a prior; share: of it, that this candidate has. label: what `explain` calls it. regressors: how many it
+    has an effect of.
     """
 
     family: str
     label: str
     scale: Scale
     fit: Callable[[Array, Mask, int], Any]
+    share: float = 1.0
     regressors: int = 0

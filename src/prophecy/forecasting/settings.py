@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from prophecy.forecasting.series import Candidate
@@ -127,7 +126,7 @@ class Settings(LawSettings):
 
     def prior(self, candidate: Candidate) -> float:
         """The weight of a candidate before anything is known of its errors."""
-        return dict(self.priors).get(candidate.family, 1.0) * math.exp(-self.known_cost * candidate.regressors)
+        return dict(self.priors).get(candidate.family, 1.0) * candidate.share
 
 
 DEFAULT = Settings()
