@@ -131,18 +131,16 @@ AHEAD = [f"{TWELVE}{name}" for name in ("day and week", "random walk", "tones in
 
 
 def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
-    """Settings with one number times `factor`, and that number. Numbers just below 1 are memories or shares: it is what
-    they are below 1 that is multiplied. Limits bind."""
+    """Settings with one number times `factor`, and that number. Numbers between a half and 1 are memories or shares: it
+    is what they are below 1 that is multiplied."""
     name = path[0]
     if len(path) > 1:
         inside, value = replaced(getattr(group, name), path[1:], factor)
         return dataclasses.replace(group, **{name: inside}), value
     value = getattr(group, name)
-    least, most = group.LIMITS.get(name, (0.0, np.inf))
 
     def scaled(one: float) -> float:
-        other = 1.0 - (1.0 - one) * factor if 0.9 <= one < 1.0 else one * factor
-        return min(max(other, least), most)
+        return 1.0 - (1.0 - one) * factor if 0.5 < one < 1.0 else one * factor
 
     if isinstance(value, tuple):
         several = tuple(scaled(one) for one in value)
@@ -216,7 +214,7 @@ def result(rows: list[dict[str, Any] | None], options: Options) -> dict[str, Any
 BENCHMARK = Benchmark(
     __doc__, cases, one, result, lambda row: f"{row['number']} {row['factor']} {row['stream']}" if row else "too large",
     (
-        option("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.window"),
+        option("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.slow"),
         option("--factors", type=float, nargs="+", default=(0.5, 2.0)),
     ),
 )  # fmt: skip

@@ -15,47 +15,45 @@ then taken in like any other with du = 0; nothing is learned from it.
 
 1. h = gap + 1. If gap = 0 and u = last, same += 1; if gap = 0 and u ≠ last, longest ← max(longest, same), rests += 1
    if same ≥ 16, and same = 0. If h ≤ `patience` · spacing, or only one value is known so far, the gap is *usual* and
-   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, and learned ≥ 16, with o = min(⌊log₂ h⌋,
-   12): gap_error[o] ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that,
-   du = u - last. The expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited
-   to ± the largest difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more
-   differences so far were 0 (the first centroid is 0 and its weight that many), and last + change to the largest
-   (smallest) value so far where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then
-   limited, if more than one value is known, to the range R of all values known (from the outermost centroids of
-   alarm_middle) and ρ(h) to either side, v = scale of the copy or, if spacing ≤ 1.5, the largest of that and its two
-   peaks: ρ = 4 √v if h = 1 and spacing ≤ 1.5, else min(2 h √v, max(6 √v, |R| min(3 h/(known · spacing), max(1,
-   16/known)))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and |u - last|/h among
-   the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth
-   largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), `steepest`); never
-   where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E and withheld ← u - u' at that place, doubts += 1, and u' = E
-   ± x₄ h is taken instead of u. Otherwise doubts ← 0, and a wild u is confirmed: δ is the median of both doubted and
-   u - E; the quantiles of 2 take in δ²; last, mean, lags, ring, E += δ; and unless one of the two places before is
-   missing, the lags there += withheld - δ, and memories and alternations change as these changes of their inputs make
-   them.
-2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², `smallest`). If e² or error_scale exceeds
-   `smallest`, each quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1))
-   where not, η = `first_rate` `first_errors`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first
-   20 values, and where half of all differences before it were 0), and limited to `lowest` … `highest`; before that,
-   where e passes the quantile Q of level 0.98, tail ← tail + (min(log(|e|/(Q √error_scale)) - `tail`, 4) - tail)
-   max(1/`tail_over`, 1/(`settle` + 0.02 (n + 1))). Then error_scale ← max(error_scale + (e² - error_scale) ρ,
-   `smallest`), ρ = max(1 - `discount`, 1/(n + 1 + `settle`)); error_peak ← max(error_peak, e²). When n + 1 is a
-   multiple of `block`: error_scale ← min(error_scale, `ceiling` · max(error_peak, last_error_peak, `smallest`)),
-   last_error_peak ← error_peak, error_peak ← 0.
+   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, with o = min(⌊log₂ h⌋, 12): gap_error[o]
+   ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that, du = u - last. The
+   expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited to ± the largest
+   difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more differences so far
+   were 0 (the first centroid is 0 and its weight that many), and last + change to the largest (smallest) value so far
+   where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one
+   value is known, to the range R of all values known (from the outermost centroids of alarm_middle) and ρ(h) to
+   either side, c = `gap_reach` √v, v the largest of the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R|
+   min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and
+   |u - last|/h among the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and
+   x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀
+   = log(N₁₀/N₆)/log 20 of the normal quantiles N below; never where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E
+   and withheld ← u - u' at that place, doubts += 1, and u' = E ± x₄ h is taken instead of u. Otherwise doubts ← 0,
+   and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take in δ²; last, mean,
+   lags, ring, E += δ; and unless one of the two places before is missing, the lags there += withheld - δ, and
+   memories and alternations change as these changes of their inputs make them.
+2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds 1e-200, each
+   quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
+   `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first 20 values, and where half of
+   all differences before it were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
+   0.98, tail ← tail + (min(log(|e|/(Q √error_scale)), 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
+   Then error_scale ← max(error_scale + (e² - error_scale) ρ, 1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`));
+   error_peak ← max(error_peak, e²). When n + 1 is a multiple of `block`: error_scale ← min(error_scale, `ceiling` ·
+   max(error_peak, last_error_peak, 1e-200)), last_error_peak ← error_peak, error_peak ← 0.
 3. *Solved readouts,* each with features φ (as they are before u) times p, and error ε = du p - readout · φ: π = φ · φ
-   if n ≥ longest, else 0; longest is the member's oldest lag, needed = longest + 1.5 × features. If π > `smallest`:
-   on the first such occasion factor S = √(`prior_power`/π) I, growth = 1, power = π. Then, S meaning growth · factor,
+   if n ≥ longest, else 0; longest is the member's oldest lag, needed = longest + 1.5 × features. If π > 1e-200:
+   on the first such occasion factor S = √(1e12/π) I, growth = 1, power = π. Then, S meaning growth · factor,
    g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
-   power + (π - power)/`tidy`. When n + 1 is a multiple of `tidy` the growth is multiplied into the factor; if then
-   ‖S‖² power > `bound`, the singular values of S are limited to √(`bound`/(2 power · features)); if it is not finite,
+   power + (π - power)/64. When n + 1 is a multiple of 64 the growth is multiplied into the factor; if then
+   ‖S‖² power > 1e16, the singular values of S are limited to √(1e16/(2 power · features)); if it is not finite,
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
-   squared_bias ← squared_bias + (bias² - squared_bias) max(min(`fastest_bias`, 1/window), 1/(n + 1)).
-5. *Mixture,* with eᵢ = (du - predictionᵢ) p and least = (`rounding` u)² + `smallest`: if n = 0, every scale is
+   squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
+5. *Mixture,* with eᵢ = (du - predictionᵢ) p and least = (1e-17 u)² + 1e-200: if n = 0, every scale is
    max(e₀², least), e₀ that of the copy. wᵢ ∝ wᵢ √vᵢ/(vᵢ + eᵢ²), then wᵢ ← (1 - `share`) wᵢ + `share` · priorᵢ; scale
-   vᵢ ← max(vᵢ + (eᵢ² - vᵢ) ρ, least); peaks and every `block`-th value as in 2, with least for `smallest`. The same
+   vᵢ ← max(vᵢ + (eᵢ² - vᵢ) ρ, least); peaks and every `block`-th value as in 2, with least for 1e-200. The same
    for shrink_weight (prior 1/2 each), shrink_scale and its peaks with errors of shrink_ahead, but that a scale of 0
-   becomes max(e², least) first. Then, with a = du p, b = shrink_ahead[0] p and s = shrink_scale[0] + `rounding`² (a²
-   + b²): if b²/s > `smallest`, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
+   becomes max(e², least) first. Then, with a = du p, b = shrink_ahead[0] p and s = shrink_scale[0] + 1e-17² (a²
+   + b²): if b²/s > 1e-200, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
 6. spacing ← spacing + (d - spacing)/min(known, `spacings`), d = h, or 2 spacing if that is less and more than one
    value is known.
 7. *If gap > 0 and not hold:* s = (u - E)/h; lag j (0 is the newest) += s (gap - j) for j < gap, last += s · gap, each
@@ -67,9 +65,9 @@ then taken in like any other with du = 0; nothing is learned from it.
    += 1; gap = 0.
 9. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
-   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0; while a season is on, the seasonal mixture (`streams/kernels/seasonal.py`) makes
-   one from this and its own members. Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
-   between 0 and 1, or 1 while learned < `settle` or there are no sums, and the final change is their mean with
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
+   (`streams/kernels/seasonal.py`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
+   between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
    that.
 
@@ -80,25 +78,24 @@ alternation_drift ← 1 - a · alternation_drift; gap += 1.
 distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
 is read off the running maximum of the tracked quantiles along straight lines over the normal quantiles of their
 levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995), in proportion below the first; beyond the
-last it is that one times (0.0005/(1 - level))^ξ, ξ = max(`tail` + tail, `steepest`, x). Of a young stream, with j the
-outermost level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), N the normal
-quantiles, r = 1 - l, and x = (log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1,
-else 0: where x > 0, quantiles beyond j count as no less than q_j (N/N_j) (r_j/r)^x, `highest` at most. W = h across a
-usual gap. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
-`gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
-least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
-is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
-> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
-erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and `surest`, and is
-at most log10(1 + learned) or, unless √error_scale ≤ `error_rounding` |last| + √`smallest`, learned/`decade` if that
-is more; and with ticks at most what an error of two standard deviations a tick would score, unless values repeat:
-where 1/16 of all (20 or more) differences so far were 0 it is at most -log10 p, p the tail of |u - E|/h among the
-centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5 at most, where c is the weight at or
-above it, with 0.5 (weight - 1) times the part of the way to the centroid below; 1/(alarm_seen + 1) where c < 0.5; and
-no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen · (x/x₁)^(-1/s), x its distance from
-the middle centroid, x₁ that of the innermost of the ten, if x is more, s their mean logarithm of distance/x₁, 0.1 at
-least; no less than 1e-15. Where half were 0 and error_scale > scale of the copy/4, p is at least the share of
-differences of |u - last|/h - tick/4 or more.
+last it is that one times (0.0005/(1 - level))^ξ, ξ = max(tail, ξ₀, x). Of a young stream, with j the outermost
+level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), r = 1 - l, and x =
+(log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1, else 0: where x > 0, quantiles
+beyond j count as no less than q_j (N/N_j) (r_j/r)^x, 100 at most. W = h across a usual gap. Else, with q the half
+width one step ahead at level 0.9, a(o) = gap_error[o] (1 + `gap_few`/gap_seen[o]^1.5) and the power c = 3 where
+error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at least, where w = max(a(o'), q) 2^(c (o - o')) for the
+largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w is at most |R| + ρ(h) + q √h (and no less, if h > 131
+072), and at most a(o'') for the smallest o'' ≥ o with gap_seen > 0. A score turns |u - E|/W, over the same root mean
+square, into a normal quantile x the same way, and is -log10 erfc(x/√2), or beyond the last quantile -log10 0.0005 +
+log10(size/quantile)/ξ; it lies between 0 and 15, and is at most log10(1 + learned) or, unless √error_scale ≤ 1e-15
+|last| + √1e-200, learned/`decade` if that is more; and with ticks at most what an error of two standard deviations a
+tick would score, unless values repeat: where 1/16 of all (20 or more) differences so far were 0 it is at most -log10
+p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5
+at most, where c is the weight at or above it, with 0.5 (weight - 1) times the part of the way to the centroid below;
+1/(alarm_seen + 1) where c < 0.5; and no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen
+· (x/x₁)^(-1/s), x its distance from the middle centroid, x₁ that of the innermost of the ten, if x is more, s their
+mean logarithm of distance/x₁, ξ₀ at least; no less than 1e-15. Where half were 0 and error_scale > scale of the
+copy/4, p is at least the share of differences of |u - last|/h - tick/4 or more.
 
 The priors are 1/(degree + 1) for constructed members and 4 for solved ones, over their sum. The solved members:
 
@@ -124,10 +121,13 @@ from prophecy.discretize import bilinear
 from prophecy.streams.settings import Settings
 
 S = Settings()
+SMALLEST, ROUNDING, ERROR_ROUNDING, PRIOR_POWER, BOUND, TIDY = 1e-200, 1e-17, 1e-15, 1e12, 1e16, 64
 WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
+NORMAL = ndtri((1 + LEVELS) / 2)
+LIGHTEST = np.log(NORMAL[-1] / NORMAL[6]) / np.log(20)
 POLES = np.array([0.9, 0.98])
-# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean.
+# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean, 18 around the seasons.
 SOLVED = (
     ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0),
     ([*range(1, 16), 114], 0.9995, 0.0),
@@ -175,6 +175,7 @@ class Fixed:
 
 FIXED = Fixed()
 COUNT = len(FIXED.window)
+MEMBERS = COUNT + 4
 
 
 class Slow:
@@ -212,11 +213,8 @@ class Slow:
 
     def reach(self, h):
         lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, self.alarm_size[2] - 1]
-        squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
-        if h == 1 and self.spacing <= 1.5:
-            return 4 * np.sqrt(squared)
-        one, most = 2 * np.sqrt(squared), max(1.0, 16 / self.known)
-        return min(one * h, max(3 * one, (highest - lowest) * min(3 * h / (self.known * self.spacing), most)))
+        one = 2 * np.sqrt(max(self.scale[0], self.peak[0], self.last_peak[0]))
+        return max(2 * one, min(one * h, (highest - lowest) * min(3 * h / self.count, 1.0)))
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
@@ -241,7 +239,7 @@ class Slow:
         outer, centre = min(10, size // 4), x[size // 2]
         if outer >= 3 and error > x[-outer] > centre:
             far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
-            slope = max(w[-outer:] @ np.log(far) / total, 0.1)
+            slope = max(w[-outer:] @ np.log(far) / total, LIGHTEST)
             p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
         if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
             size = self.alarm_size[1]
@@ -283,7 +281,7 @@ class Slow:
                 self.doubts = 0
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
-            elif self.learned >= 16:
+            else:
                 octave = min(int(h).bit_length() - 1, 12)
                 self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
                 self.gap_seen[octave] += 1
@@ -327,7 +325,7 @@ class Slow:
             q75 = max(middle[np.argmax(above >= 0.25 * self.alarm_seen)], tick / 2)
             if q75 == 0:
                 return False
-            heavy = max(np.log(q95 / q75) / np.log(5), S.steepest)
+            heavy = max(np.log(q95 / q75) / np.log(5), LIGHTEST)
             if size <= max(q95 * (0.05 / S.doubtful) ** heavy, 2 * self.often(i)):
                 return False
         return True
@@ -339,7 +337,7 @@ class Slow:
         h = self.gap + 1.0
         if self.usual_gap():
             return h
-        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), S.smallest)
+        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), SMALLEST)
         octave = min(int(h).bit_length() - 1, 12)
         seen = np.flatnonzero(self.gap_seen)
         after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
@@ -364,55 +362,56 @@ class Slow:
 
     def learn(self, u, said, p):
         n, du = self.learned, u - self.last
-        rho = max(1 - S.discount, 1.0 / (n + 1 + S.settle))
+        rho = max(1 - S.discount, 1.0 / (n + 1 + S.block))
         block = (n + 1) % S.block == 0
         if self.same < 16:
             self.calibrate(((u - said) * p) ** 2, rho, block)
         self.shrink(u, du, p, rho, block)
         for s in range(4):
             self.solve(s, du, p)
-        errors = (du - self.prediction) * p
+        errors = (du - self.prediction[:MEMBERS]) * p
         averaging = np.minimum(1.0, 8.0 / np.array(FIXED.window))
         self.bias = self.bias + (errors[:COUNT] - self.bias) * averaging
-        rate = np.maximum(np.minimum(S.fastest_bias, 1.0 / np.array(FIXED.window)), 1.0 / (n + 1))
+        rate = np.maximum(np.minimum(1 - S.discount, 1.0 / np.array(FIXED.window)), 1.0 / (n + 1))
         self.squared_bias = self.squared_bias + (self.bias**2 - self.squared_bias) * rate
-        least = (S.rounding * u) ** 2 + S.smallest
+        least = (ROUNDING * u) ** 2 + SMALLEST
         if n == 0:
-            self.scale[:] = max(errors[0] ** 2, least)
-        w = self.weight * np.sqrt(self.scale) / (self.scale + errors**2)
-        self.weight = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
-        self.scale = np.maximum(self.scale + (errors**2 - self.scale) * rho, least)
-        self.peak = np.maximum(self.peak, errors**2)
+            self.scale[:MEMBERS] = max(errors[0] ** 2, least)
+        scale, peak, last = self.scale[:MEMBERS], self.peak[:MEMBERS], self.last_peak[:MEMBERS]
+        w = self.weight[:MEMBERS] * np.sqrt(scale) / (scale + errors**2)
+        self.weight[:MEMBERS] = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
+        scale[:] = np.maximum(scale + (errors**2 - scale) * rho, least)
+        peak[:] = np.maximum(peak, errors**2)
         if block:
-            self.scale = np.minimum(self.scale, S.ceiling * np.maximum(np.maximum(self.peak, self.last_peak), least))
-            self.last_peak, self.peak = self.peak, np.zeros_like(self.peak)
+            scale[:] = np.minimum(scale, S.ceiling * np.maximum(np.maximum(peak, last), least))
+            last[:], peak[:] = peak, 0.0
         self.learned = n + 1
 
     def calibrate(self, squared, rho, block):
         if self.learned == 0:
-            self.error_scale = max(squared, S.smallest)
+            self.error_scale = max(squared, SMALLEST)
         self.quantiles(squared)
-        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
+        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, SMALLEST)
         self.error_peak = max(self.error_peak, squared)
         if block:
-            highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
+            highest = S.ceiling * max(self.error_peak, self.last_error_peak, SMALLEST)
             self.error_scale = min(self.error_scale, highest)
             self.last_error_peak, self.error_peak = self.error_peak, 0.0
 
     def quantiles(self, squared):
-        if max(squared, self.error_scale) > S.smallest:
+        if max(squared, self.error_scale) > SMALLEST:
             beyond = squared > self.quantile**2 * self.error_scale
             if beyond[5]:
-                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
-                self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
-            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else S.first_errors
+                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]), 4.0)
+                self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.block + 0.02 * (self.learned + 1)))
+            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else 2.0
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
-            self.quantile = np.clip(self.quantile, S.lowest, S.highest)
+            self.quantile = np.clip(self.quantile, 0.01, 100.0)
 
     def shrink(self, u, du, p, rho, block):
         """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""
-        least = (S.rounding * u) ** 2 + S.smallest
+        least = (ROUNDING * u) ** 2 + SMALLEST
         squared = ((du - self.shrink_ahead) * p) ** 2
         scale = np.where(self.shrink_scale == 0, np.maximum(squared, least), self.shrink_scale)
         w = self.shrink_weight * np.sqrt(scale) / (scale + squared)
@@ -424,8 +423,8 @@ class Slow:
             self.shrink_scale = np.minimum(self.shrink_scale, highest)
             self.shrink_last_peak, self.shrink_peak = self.shrink_peak, np.zeros(2)
         actual, full = du * p, self.shrink_ahead[0] * p
-        usual = self.shrink_scale[0] + S.rounding**2 * (actual**2 + full**2)
-        if full**2 / usual > S.smallest:
+        usual = self.shrink_scale[0] + ROUNDING**2 * (actual**2 + full**2)
+        if full**2 / usual > SMALLEST:
             self.shrink_sums = S.shrink_discount * self.shrink_sums + full * np.array([actual, full]) / usual
 
     def solve(self, s, du, p):
@@ -435,9 +434,9 @@ class Slow:
         longest = max(i for i in numbers if i < 32)
         error = du * p - readout @ phi
         power = 0.0 if n < longest else phi @ phi
-        if power > S.smallest:
+        if power > SMALLEST:
             if not self.begun[s]:
-                self.S[s][:] = np.sqrt(S.prior_power / power) * np.eye(width)
+                self.S[s][:] = np.sqrt(PRIOR_POWER / power) * np.eye(width)
                 self.growth[s], self.power[s], self.begun[s] = 1.0, power, 1
             root = self.S[s] * self.growth[s]
             g = root.T @ phi
@@ -452,8 +451,8 @@ class Slow:
             root = root - np.outer(root @ g, g) / (beta + np.sqrt(forgetting * beta))
             self.S[s][:] = root / self.growth[s]
             self.growth[s] /= np.sqrt(forgetting)
-        self.power[s] += (power - self.power[s]) / S.tidy
-        if (n + 1) % S.tidy == 0:
+        self.power[s] += (power - self.power[s]) / TIDY
+        if (n + 1) % TIDY == 0:
             self.S[s][:] *= self.growth[s]
             self.growth[s] = 1.0
             size = np.sum(self.S[s] ** 2) * self.power[s]
@@ -461,9 +460,9 @@ class Slow:
                 self.S[s][:], self.begun[s] = 0.0, 0
                 readout[:] = 0.0
                 readout[0] = start
-            elif size > S.bound:
+            elif size > BOUND:
                 left, values, right = np.linalg.svd(self.S[s])
-                highest = np.sqrt(S.bound / (2 * self.power[s] * width))
+                highest = np.sqrt(BOUND / (2 * self.power[s] * width))
                 self.S[s][:] = left * np.minimum(values, highest) @ right
 
     def advance(self, u, filled=False):
@@ -487,11 +486,11 @@ class Slow:
             farthest = S.farthest * np.sqrt(phi @ phi)
             said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
             ahead.append([start * phi[0] if self.learned < needed else said])
-        self.prediction = np.concatenate(ahead)
-        shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
-        full = shares @ self.prediction / shares.sum()
+        self.prediction[:MEMBERS] = np.concatenate(ahead)
+        shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)
+        full = self.season_alone = shares @ self.prediction[:MEMBERS] / shares.sum()
         share_kept = 1.0
-        if self.learned >= S.settle and self.shrink_sums[1] > 0:
+        if self.learned >= S.block and self.shrink_sums[1] > 0:
             share_kept = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)
         self.shrink_ahead = np.array([full, share_kept * full])
         shares = self.shrink_weight / np.where(self.shrink_scale > 0, self.shrink_scale, 1.0)
@@ -511,27 +510,27 @@ class Slow:
         return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
 
     def most(self):
-        exactly = np.sqrt(self.error_scale) <= S.error_rounding * abs(self.last) + np.sqrt(S.smallest)
+        exactly = np.sqrt(self.error_scale) <= ERROR_ROUNDING * abs(self.last) + np.sqrt(SMALLEST)
         known = np.log10(1 + self.learned)
         return min(known if exactly else max(known, self.learned / 15), 15.0)
 
     def heaviness(self):
-        return max(S.tail + self.tail, S.steepest, self.excess()[1])
+        return max(self.tail, LIGHTEST, self.excess()[1])
 
     def excess(self):
-        expected, knots = self.learned * (1 - LEVELS), ndtri((1 + LEVELS) / 2)
+        expected = self.learned * (1 - LEVELS)
         j = max(int(np.sum(expected >= S.seen_beyond)) - 1, 0)
         if j in (0, 10):
             return j, 0.0
-        wider = np.log(self.quantile[j] / self.quantile[0] * knots[0] / knots[j])
+        wider = np.log(self.quantile[j] / self.quantile[0] * NORMAL[0] / NORMAL[j])
         wider -= S.excess_allowed / np.sqrt(expected[j])
         return j, np.clip(wider / np.log((1 - LEVELS[0]) / (1 - LEVELS[j])), 0, 1)
 
     def held(self):
-        knots, (j, excess) = ndtri((1 + LEVELS) / 2), self.excess()
-        let = self.quantile[j] * knots / knots[j] * ((1 - LEVELS[j]) / (1 - LEVELS)) ** excess
+        j, excess = self.excess()
+        let = self.quantile[j] * NORMAL / NORMAL[j] * ((1 - LEVELS[j]) / (1 - LEVELS)) ** excess
         young = (np.arange(11) > j) & (excess > 0)
-        return np.maximum.accumulate(np.maximum(self.quantile, np.where(young, np.minimum(let, S.highest), 0.0)))
+        return np.maximum.accumulate(np.maximum(self.quantile, np.where(young, np.minimum(let, 100.0), 0.0)))
 
     def score(self, u):
         knots, held = ndtri((1 + LEVELS) / 2), self.held()

@@ -345,3 +345,9 @@ def test_a_single_row_is_refused_at_once(prophecy, tmp_path):
     code, _, err = prophecy("forecast", tmp_path / "one.csv", "-H", 2, "--plot", tmp_path / "p.png")
     assert code == 1
     assert "1 value cannot be forecast from; give at least 2" in err
+
+
+def test_commands_load_no_models_before_their_file_has_been_read():
+    for command in ("forecast", "backtest", "equations"):
+        code = f"import sys, prophecy.commands.{command}; print('prophecy.forecasting' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -11,8 +11,7 @@ pytest.importorskip("typer")
 
 from prophecy.commands.predict import run  # noqa: E402
 from prophecy.frames.table import Sizes, open_table  # noqa: E402
-from prophecy.frames.times import Times, zone_of  # noqa: E402
-from prophecy.frames.zones import Local  # noqa: E402
+from prophecy.frames.times import Local, Times, zone_of  # noqa: E402
 
 BERLIN = "Europe/Berlin"
 WAVE = np.sin(np.arange(400) / 9)

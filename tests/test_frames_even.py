@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 pd = pytest.importorskip("pandas")
 
 import prophecy  # noqa: E402
+from prophecy.frames.align import interpolated  # noqa: E402
 from prophecy.frames.collect import read  # noqa: E402
-from prophecy.frames.even import interpolated  # noqa: E402
 
 
 def waves(at: np.ndarray) -> np.ndarray:

@@ -16,8 +16,8 @@ from prophecy.laws.assimilation import assimilate
 from prophecy.laws.families import propose
 from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
-from prophecy.laws.kernels.smoother import eliminate, filtered, substitute
-from prophecy.laws.kernels.tangents import tangents
+from prophecy.laws.kernels.flow import tangents
+from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.sparse import SparseField, eliminated, gathered
@@ -131,20 +131,6 @@ def test_eliminating_states_gives_the_least_squares_solution_of_all_equations(v,
     assert residual <= np.linalg.norm(system @ whole - right) * (1 + 1e-6) + 1e-9
     triangle = np.linalg.qr(system[:, : time * v], mode="r")
     assert found.logarithm == pytest.approx(np.log(np.abs(np.diag(triangle))).sum(), rel=1e-6, abs=1e-5)
-
-
-def test_the_filter_knows_nothing_of_later_values():
-    generator = np.random.default_rng(3)
-    time, v = 9, 3
-    parts = (generator.standard_normal((time, v)), generator.random((time, v)) + 0.1)
-    defects, tangent = generator.standard_normal((time - 1, v)), generator.standard_normal((time - 1, v, v))
-    tightness = np.array([2.0, 5.0, 1.0])
-    all_at_once = filtered(*parts, defects, tangent, tightness, 0.1)
-    for k in range(1, time):
-        first = slice(0, k)
-        system, right = _dense(parts[0][first], parts[1][first], defects[: k - 1], tangent[: k - 1], tightness, 0.1)
-        expected = np.linalg.lstsq(system, right, rcond=None)[0][-v:]
-        assert np.allclose(all_at_once[k - 1], expected, atol=1e-9)
 
 
 def test_backward_elimination_is_that_of_refitting_without_the_term():

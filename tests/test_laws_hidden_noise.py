@@ -10,7 +10,8 @@ from prophecy import chaos
 from prophecy.forecasting import forecast
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws.flow import EIGHTH, polynomial_terms
-from prophecy.laws.hidden_law import Track, noise_of, through_noise
+from prophecy.laws.hidden import Search
+from prophecy.laws.hidden_law import leaves_noise, noise_of, through_noise
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression, roughness
 
@@ -94,11 +95,11 @@ def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> Non
     states = _standardised(system)
     field = regression(SparseField.of(polynomial_terms(3, 2)), states, 1e-12)
     values = states[:, :1] + 0.02 * np.random.default_rng(3).standard_normal((400, 1))
-    track = Track(values, field, states.copy(), 0.02)
+    track = Search(values, field, states.copy(), 0.02)
     for looseness in (0.3, 0.1, 0.03, 0.01):
         track.tighten(looseness)
     assert track.noise == pytest.approx(0.02, rel=0.15)
-    assert track.leaves_noise(0.02, SETTINGS)
+    assert leaves_noise(track, 0.02, SETTINGS)
     assert np.abs(track.states[:, 0] - states[:, 0]).std() < 0.01  # half of the noise or less is left in the states
     ends = track.field.steps(EIGHTH, track.states[:-1], 4)
     assert np.abs(ends - track.states[1:]).max() < 0.02  # one trajectory, up to a small part of the noise
@@ -109,6 +110,6 @@ def test_residuals_that_are_not_white_are_no_noise() -> None:
     field = SparseField.of(polynomial_terms(3, 2))
     white = np.random.default_rng(0).standard_normal((300, 1))
     slow = np.sin(np.arange(300) / 5)[:, None] * np.sqrt(2)
-    assert Track(states[:, :1] + 0.01 * white, field, states, 0.01).leaves_noise(0.01, SETTINGS)
-    assert not Track(states[:, :1] + 0.01 * slow, field, states, 0.01).leaves_noise(0.01, SETTINGS)
-    assert not Track(states[:, :1] + 0.01 * white, field, states, 0.02).leaves_noise(0.01, SETTINGS)
+    assert leaves_noise(Search(states[:, :1] + 0.01 * white, field, states, 0.01), 0.01, SETTINGS)
+    assert not leaves_noise(Search(states[:, :1] + 0.01 * slow, field, states, 0.01), 0.01, SETTINGS)
+    assert not leaves_noise(Search(states[:, :1] + 0.01 * white, field, states, 0.02), 0.01, SETTINGS)

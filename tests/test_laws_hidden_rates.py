@@ -42,7 +42,7 @@ def test_the_time_scale_is_that_of_the_signal_at_any_rate() -> None:
 def test_leaks_have_the_same_times_in_a_signal_sampled_twice_as_often(lacking: int) -> None:
     fine = _standardised(chaos.lorenz.sample(801, per_lyapunov=60)[:, :1])
     leaks = [
-        np.concatenate([pair.leaks[0] for pair in pairs(each, np.zeros(1), lacking, HIDDEN)])
+        np.concatenate([pair.leaks[0] for pair in pairs(each, np.zeros(1), lacking, 5.0)])
         for each in (fine, np.ascontiguousarray(fine[::2]))
     ]
     assert len(leaks[0]) == len(leaks[1])

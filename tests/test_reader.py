@@ -21,7 +21,7 @@ from prophecy.service import DEFAULT  # noqa: E402
 from prophecy.service.bodies import BodyNames  # noqa: E402
 from prophecy.service.errors import Problem  # noqa: E402
 from prophecy.service.tables import from_csv, preview  # noqa: E402
-from prophecy.tables.regressors import known_for  # noqa: E402
+from prophecy.tables.regressors import Regressors  # noqa: E402
 
 DAYS = [f"2024-01-{day:02d}" for day in range(1, 13)]
 NAN = float("nan")
@@ -78,6 +78,22 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         table("Pegel", "1,5", "2,25", "3,125"),
         {"Pegel": [1.5, 2.25, 3.125]},
         "comma",
+    ),
+    "decimal commas without a header": (table("19,05", "20,5", "18,25"), {"value": [19.05, 20.5, 18.25]}, "comma"),
+    "quarters with a space": (
+        table("Quarter,GDP", "2005 Q1,20.5", "2005 Q2,21", "2005 Q3,22"),
+        {"GDP": [20.5, 21, 22]},
+        "",
+    ),
+    "a label among remarks": (
+        table("# unit: K", "# t x", "0.0 1.5", "0.5 2.5", "1.0 0.5"),
+        {"x": [1.5, 2.5, 0.5]},
+        "2 lines before the table skipped",
+    ),
+    "a logger's counter": (
+        table("time,Nr,v", "2024-01-01,7,1.5", "2024-01-02,8,2.5", "2024-01-03,9,0.5"),
+        {"v": [1.5, 2.5, 0.5]},
+        "'Nr' left out, for counting rows",
     ),
     "two columns of whole numbers": (table("a,b", "1,5", "2,7", "9,3"), {"a": [1, 2, 9], "b": [5, 7, 3]}, ""),
     "one bad cell": (daily(ODD), {"v": WITHOUT}, "1 cell of 'v' taken as missing: 'bad' (row 6)"),
@@ -427,15 +443,37 @@ def test_words_and_truth_are_regressors(tmp_path):
     source = read(pd.DataFrame({"day": days[:25], "v": np.arange(25.0)}), "day")
     sky, open_ = ["sun", "rain", "snow"] * 10, [True, False] * 15
     known = pd.DataFrame({"day": days, "sky": sky, "open": open_, "price": np.arange(30.0)})
-    found = known_for(known, source, 5)
+    found = Regressors(known)(source, 5)
     assert sorted(found.names) == ["open", "price", "sky = snow", "sky = sun"]
     place = found.names.index("sky = snow")
     np.testing.assert_array_equal(found.values[:, place], [float(cell == "snow") for cell in sky])
     known.to_csv(tmp_path / "known.csv", index=False)
-    again = known_for(str(tmp_path / "known.csv"), source, 5)
+    again = Regressors(str(tmp_path / "known.csv"))(source, 5)
     assert {"price", "sky = snow", "sky = sun"} <= set(again.names)
     with pytest.raises(ValueError, match=r"known has 31 different words in 'sky', and at most 30"):
-        known_for(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}), source, 6)
+        Regressors(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}))(source, 6)
+
+
+def test_regressors_of_many_series_are_found_by_key_in_any_library_and_in_files(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    days = pd.date_range("2024-01-01", periods=30)
+    series = split(pd.DataFrame({"k": ["a", "b"] * 25, "day": np.repeat(days[:25], 2), "v": np.arange(50.0)}), "k")
+    known = pd.DataFrame({"k": ["a"] * 30 + ["b"] * 30, "day": [*days, *days], "price": np.arange(60.0)})
+    known.to_csv(tmp_path / "known.csv", index=False)
+    for data in (known, pa.Table.from_pandas(known), tmp_path / "known.csv"):
+        regressors = Regressors(data)
+        assert regressors(series["a"], 5).values[:, 0].tolist() == list(range(30))
+        assert regressors(series["b"], 5).values[:, 0].tolist() == list(range(30, 60))
+
+
+def test_several_columns_are_a_key_in_python_as_the_refusal_says(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text(REFUSED["two columns as a key"][0])
+    with pytest.raises(ValueError, match=r"key=\['region', 'item'\]"):
+        split(str(path), None)
+    assert (
+        list(split(str(path), ["region", "item"])) == list(split(str(path), "region + item")) == ["N/x", "N/y", "S/x"]
+    )
 
 
 def test_an_euro_of_windows_is_one(tmp_path):

@@ -12,7 +12,8 @@ from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
 from prophecy.streams.kernels import parts
 from prophecy.streams.kernels.entry import Streams
-from prophecy.streams.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
+from prophecy.streams.limits import BOUND
+from prophecy.streams.members import AWAKE, BANK, FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
@@ -106,7 +107,7 @@ def test_recursive_least_squares_is_least_squares():
         if r["count"]:
             seen.append(([solved_features(r, s) for s in range(len(SOLVED))], value - r["last"]))
         feed(records, TABLE, np.array([[value]]))
-    for s, forgetting in enumerate(DEFAULT.solved_memory):
+    for s, forgetting in enumerate(DEFAULT.solved_memory[:AWAKE]):
         first = int(TABLE[0]["longest"][s])
         phi = np.array([f[s] for f, _ in seen[first:]])
         target = np.array([d for _, d in seen[first:]])
@@ -126,7 +127,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
         feature[1] = (-1.0) ** k if k > 5000 else 0.0
         parts.learn_solved(records, TABLE, 0.5 * feature[1])
     assert np.isfinite(records["factor"]).all()
-    for s in range(len(SOLVED)):
+    for s in range(AWAKE):
         said = solved_features(records[0], s) @ records[0]["readout"][s, : len(SOLVED[s].features)]
         assert said == pytest.approx(0.5 * feature[1], abs=1e-6)
     rng = np.random.default_rng(0)
@@ -140,10 +141,10 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
 def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_grown_alone():
     records = fed(np.where(np.arange(40_000) % 2, 1.0, -1.0))
     rows.check(records, TABLE)
-    for s, forgetting in enumerate(DEFAULT.solved_memory):
+    for s, forgetting in enumerate(DEFAULT.solved_memory[:AWAKE]):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
         factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["growth"][s]
-        assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
+        assert np.sum(factor**2) * records[0]["power"][s] < 10 * BOUND
         phi = solved_features(records[0], s)
         # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².
         alone = (1.0 - forgetting) / (phi @ phi)
@@ -159,15 +160,15 @@ def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     padded = np.zeros((len(errors), len(MEMBERS)))  # further members of prior 0 change nothing
     padded[:, :count] = errors
     table["prior"] = 0.0
-    table["prior"][0, :count] = prior
-    records["weight"] = table["prior"]
+    table["prior"][0, 0, :count] = prior
+    records["weight"] = table["prior"][:, 0]
     weigh(records, table, padded[0])
-    records["weight"] = table["prior"]
+    records["weight"] = table["prior"][:, 0]
     mixed, own = 0.0, []
     for row in padded[1:]:
-        r = records[0]
-        density = np.sqrt(r["scale"]) / (r["scale"] + row**2) / np.pi
-        mixed -= float(np.log(r["weight"] @ density))
+        weight, scale = records[0]["weight"][:BANK], records[0]["scale"][:BANK]
+        density = np.sqrt(scale) / (scale + row[:BANK] ** 2) / np.pi
+        mixed -= float(np.log(weight @ density))
         own.append(-np.log(density[:count]))
         weigh(records, table, row)
     return mixed, np.array(own), prior
@@ -208,12 +209,13 @@ def test_the_bank_at_work_keeps_the_guarantee_through_a_change_of_regime():
     rng = np.random.default_rng(6)
     u = np.concatenate([signals.white_signal(2.0, samples=600)[0], np.cumsum(rng.normal(size=600))])
     records = fed(u[:3])
-    start = records[0]["weight"].copy()
+    start = records[0]["weight"][:BANK].copy()
     mixed, own = 0.0, np.zeros(len(start))
     for value in u[3:]:
         r = records[0]
-        density = np.sqrt(r["scale"]) / (r["scale"] + (value - r["last"] - r["prediction"]) ** 2) / np.pi
-        mixed -= np.log(r["weight"] @ density)
+        scale, missed = r["scale"][:BANK], value - r["last"] - r["prediction"][:BANK]
+        density = np.sqrt(scale) / (scale + missed**2) / np.pi
+        mixed -= np.log(r["weight"][:BANK] @ density)
         own -= np.log(density)
         feed(records, TABLE, np.array([[value]]))
     assert np.all(mixed <= own + np.log(1 / start) + (len(u) - 4) * np.log(1 / (1 - SHARE)))
@@ -254,7 +256,7 @@ def test_other_settings_are_taken_and_kept(tmp_path):
     for model in (slow, loaded):
         model.observe(u[::-1].copy())
     assert loaded.predict().upper == slow.predict().upper
-    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"surest": 400.0}, {"rate": float("nan")}):
+    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"unsure": 1.0}, {"rate": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Settings(**wrong)
     with pytest.raises(TypeError, match="block must be a whole number"):

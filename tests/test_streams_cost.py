@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.streams.limits import WALKED
-from prophecy.streams.settings import DEFAULT
+from prophecy.streams.limits import EARNED, WALKED
 
 
 @pytest.mark.parametrize("steps", [(59.3, 60.0, 0.001), (1.0, 1.0, 1000.0, 1e5)])
@@ -21,7 +20,7 @@ def test_stamps_full_of_holes_cost_little_more_than_others(steps):
     model = Prophecy()
     begin = time.process_time()
     model.observe(values, time=times)
-    walked = WALKED + DEFAULT.clock.earned * 700
+    walked = WALKED + EARNED * 700
     assert time.process_time() - begin < 1.0 + 2e-5 * walked
     assert np.isfinite(model.predict().mean)
 

@@ -289,7 +289,11 @@ def test_a_forged_file_is_refused_within_little_memory(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
-    [("season_mix", 0.0, "add up to 1"), ("known", 0, "at most known"), ("season_periods", 1.5, "must be 0 or above")],
+    [
+        ("shrink_weight", 0.0, "add up to 1"),
+        ("known", 0, "at most known"),
+        ("season_periods", 1.5, "must be 0 or above"),
+    ],
 )
 def test_records_whose_fields_contradict_each_other_are_refused(name, value, rule):
     model = Prophecy()
@@ -302,6 +306,6 @@ def test_records_whose_fields_contradict_each_other_are_refused(name, value, rul
 
 @pytest.mark.parametrize("value", [1e308, 1e-13, 1e-30])
 def test_settings_from_a_file_that_the_step_was_not_made_for_are_refused(value):
-    with pytest.raises(ValueError, match=r"settings\.rounding must be within a factor of 1000"):
-        Settings(rounding=value).check_read()
+    with pytest.raises(ValueError, match=r"settings\.rate must be within a factor of 1000"):
+        Settings(rate=value).check_read()
     Settings().check_read()

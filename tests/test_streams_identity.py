@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy, signals
 from prophecy.streams import channels, record, rows
-from prophecy.streams.fields import documented
+from prophecy.streams.record import documented
 from prophecy.streams.settings import DEFAULT
 
 RNG = np.random.default_rng(0)

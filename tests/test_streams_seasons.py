@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.streams import seasonal
 from prophecy.streams.kernels import parts
-from prophecy.streams.rows import RECORD, check, rings
+from prophecy.streams.limits import PRIOR_POWER
+from prophecy.streams.members import AWAKE, FEATURES, SOLVED
+from prophecy.streams.rows import RECORD, check, fresh, rings
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
 from reproduction.measured import generated
@@ -143,24 +144,26 @@ def test_seasonal_members_beat_least_squares_on_the_right_lags(monkeypatch):
 
 def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
     """The square-root recursion, run on its own, against the normal equations solved directly."""
-    record = np.zeros(1, dtype=RECORD)
+    record = fresh(1, TABLE)
     rng = np.random.default_rng(1)
-    m, n = 2, seasonal.WIDTHS[2]
-    columns = list(seasonal.INDEX[m][:n])
+    m = AWAKE + 2
+    columns = list(SOLVED[m].features)
+    n = len(columns)
     truth, rows, targets = rng.standard_normal(n), [], []
-    for seen in range(40):  # Huber's rule begins after 2 * FEATURES values: up to there it is plain least squares
-        phi = rng.standard_normal(seasonal.FEATURES)
-        record["season_features"][0], record["season_seen"] = phi, seen
+    for seen in range(40):  # Huber's rule begins after 48 values: up to there it is plain least squares
+        phi = rng.standard_normal(FEATURES)
+        record["feature"][0], record["season_seen"] = phi, seen
         target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        parts.solve_seasonal(record, TABLE, m, target)
-        rows.append(phi[columns])
-        targets.append(target)
-    age = DEFAULT.seasonal.memory[m] ** np.arange(len(rows))[::-1]
+        parts.solve_seasonal(record, TABLE, target)
+        if seen >= max(lag for lag in columns if lag < 32):
+            rows.append(phi[columns])
+            targets.append(target)
+    age = DEFAULT.solved_memory[m] ** np.arange(len(rows))[::-1]
     power = float(rows[0] @ rows[0])
     x = np.array(rows)
-    prior = np.eye(n) * (power / DEFAULT.prior_power) * DEFAULT.seasonal.memory[m] ** len(rows)
+    prior = np.eye(n) * (power / PRIOR_POWER) * DEFAULT.solved_memory[m] ** len(rows)
     wanted = np.linalg.solve(x.T @ (age[:, None] * x) + prior, x.T @ (age * np.array(targets)))
-    np.testing.assert_allclose(record["season_weights"][0, m, :n], wanted, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(record["readout"][0, m, :n], wanted, rtol=1e-6, atol=1e-8)
 
 
 def test_a_stream_without_seasons_is_predicted_by_the_bank_alone_to_the_last_bit():
@@ -232,7 +235,7 @@ def test_the_ring_and_the_record_have_the_size_that_is_stated():
 def test_a_record_with_forged_seasons_is_refused():
     model = Prophecy()
     model.observe(np.sin(2 * np.pi * K[:1300] / 24) + 0.3 * NOISE[:1300])
-    for field, value in (("season_periods", 1e9), ("season_mix", -1.0), ("season_factor", np.nan), ("alarm_size", 99)):
+    for field, value in (("season_periods", 1e9), ("weight", -1.0), ("factor", np.nan), ("alarm_size", 99)):
         records = model._stream.records.copy()
         records[field] = value
         with pytest.raises(ValueError, match=field):

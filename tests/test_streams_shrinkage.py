@@ -96,5 +96,5 @@ def test_the_bank_says_what_its_members_say_also_when_a_season_has_just_been_fou
         record = model._stream.records[0]
         found += int(record["season_on"]) > on
         full = model.shares() @ model.member_predictions() - record["last"]
-        assert record["season_ahead"][0] == pytest.approx(full, abs=1e-9)
+        assert record["shrink_ahead"][0] == pytest.approx(full, abs=1e-9)
     assert found

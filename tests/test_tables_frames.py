@@ -416,7 +416,7 @@ def test_pictures_show_past_mean_and_fan_with_dates():
 
 def test_every_kind_of_event_has_a_shape():
     from prophecy.anomalies import Kind
-    from prophecy.tables.panels import SHAPES
+    from prophecy.tables.pictures import SHAPES
 
     assert set(SHAPES) == {kind.value for kind in Kind}
 
@@ -424,8 +424,7 @@ def test_every_kind_of_event_has_a_shape():
 def test_names_are_data_in_pages(tmp_path):
     from prophecy.frames.names import for_html, printable
     from prophecy.tables.framing import source_of
-    from prophecy.tables.panels import Picture, of_forecast
-    from prophecy.tables.pictures import save
+    from prophecy.tables.pictures import Picture, of_forecast, save
 
     name = "</script><script>alert(1)</script><b>[/red] $x$ \x1b[31m"
     ahead = prophecy.forecast(pd.Series(DAY, index=HOURS, name=name), 3)

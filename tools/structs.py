@@ -2,7 +2,7 @@
 
     python tools/structs.py structs.pxd structs.pxd.dep
 
-meson calls it when the package is built, with plain Python: the lists it reads (`streams/layouts.py` and the sizes
+meson calls it when the package is built, with plain Python: the lists it reads (`streams/record.py` and the sizes
 beside it) need neither NumPy nor the package. `rows` makes dtypes of the same lists, and at import the package compares
 their sizes and offsets with those the compiler chose.
 """
@@ -23,8 +23,8 @@ for package in ("prophecy", "prophecy.streams"):
     sys.modules[package] = ModuleType(package)
     sys.modules[package].__path__ = [str(ROOT.joinpath(*package.split(".")))]
 
-from prophecy.streams import limits, members, seasonal  # noqa: E402
-from prophecy.streams.layouts import LAYOUTS, leaves  # noqa: E402
+from prophecy.streams import limits, members  # noqa: E402
+from prophecy.streams.record import LAYOUTS, leaves  # noqa: E402
 
 
 def declared(name: str, layout: list[Any]) -> str:
@@ -48,16 +48,16 @@ def sizes() -> dict[str, int]:
     return {
         **own,
         **{name: getattr(members, name) for name in ("LAGS", "ORDER", "MEMORY", "FEATURES", "SHORTS", "LONGS")},
-        **{name: getattr(members, name) for name in ("FIXED", "MEMBERS", "WIDTH", "FACTORS")},
+        **{
+            name: getattr(members, name) for name in ("FIXED", "BANK", "MEMBERS", "WIDTH", "FACTORS", "AWAKE", "AROUND")
+        },
         **{name: len(some) for name, some in counts.items()},
         "SHORT_ROW": members.padded(members.SHORTS),
         "LONG_ROW": members.padded(members.ORDER + members.LONGS),
         "MEMBERS_ROW": members.padded(members.MEMBERS),
-        "OUTER": members.LEVELS.index(0.98),
+        "OUTER": members.OUTER,
         "NINETY": members.LEVELS.index(0.9),
         "PARABOLA": members.SHORT.index((3, 2)),
-        **{f"SEASON_{name}": getattr(seasonal, name) for name in ("LAGS", "FEATURES", "MEMBERS", "SOLVED")},
-        "SEASON_ROW": max(seasonal.STRIDES),
         "DEGREE_COUNT": len(limits.DEGREES),
     }
 
@@ -67,8 +67,9 @@ def constants() -> dict[str, Any]:
     return {
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
         "RARE": [1.0 - level for level in members.LEVELS],
+        "NORMAL": members.NORMAL,
+        "LIGHTEST": members.LIGHTEST,
         "DEGREES": limits.DEGREES,
-        **{f"SEASON_{name}": getattr(seasonal, name) for name in ("WIDTHS", "STRIDES", "STARTS", "INDEX")},
     }
 
 

@@ -12,7 +12,7 @@ went, and else a spike. What comes slowly is noticed late: where no row was outs
 the best place for a step within the last `SLOWLY`.
 
 A further kind is a member of `Kind`, a series in `_quantities`, a sentence in `SENTENCES`, and a shape in
-`tables.panels.SHAPES`.
+`tables.pictures.SHAPES`.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.streams.settings import DEFAULT
+from prophecy.streams.limits import WINDOW
 
 Array: TypeAlias = NDArray[np.float64]
 
-APART = DEFAULT.alarms.window
+APART = WINDOW
 """Rows between flagged ones that still belong to one event: the 20 that the alarm averages level and noise over."""
 
 AROUND = 200

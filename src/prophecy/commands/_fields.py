@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prophecy.frames.source import Source
 from prophecy.laws.equations import Equations
-from prophecy.tables.panels import Line, Panel
+from prophecy.tables.pictures import Line, Panel
 
 Array = NDArray[np.float64]
 

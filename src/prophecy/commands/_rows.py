@@ -52,19 +52,13 @@ def _segments(table: Table) -> Iterator[tuple[Any, Times | None]]:
         first += len(batch)
         held.append(batch)
         moments += [] if times is None else [times]
-        if sum(map(len, held)) <= table.sizes.sorted_rows:
-            continue
-        whole, cut = nw.concat(held), sum(map(len, held))
-        if times is None:
-            yield whole, None
-            held = []
-            continue
-        times = joined(moments)
-        other = np.flatnonzero(times.values != times.values[-1])
-        cut = int(other[-1]) + 1 if len(other) else 0
-        if cut:
-            yield whole[:cut], times[:cut]
-        held, moments = [whole[cut:]], [times[cut:]]
+        if sum(map(len, held)) > table.sizes.sorted_rows:
+            whole, times = nw.concat(held), joined(moments) if moments else None
+            other = np.flatnonzero(times.values != times.values[-1]) if times is not None else [len(whole) - 1]
+            cut = int(other[-1]) + 1 if len(other) else 0
+            if cut:
+                yield whole[:cut], None if times is None else times[:cut]
+            held, moments = [whole[cut:]], [] if times is None else [times[cut:]]
     if sum(map(len, held)):
         yield nw.concat(held), joined(moments) if moments else None
 

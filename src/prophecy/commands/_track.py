@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -17,7 +16,7 @@ from prophecy.frames.names import series_title
 from prophecy.frames.table import Table
 from prophecy.frames.times import Times, joined
 from prophecy.streams import Prophecy
-from prophecy.tables.panels import Line, Panel, of_track
+from prophecy.tables.pictures import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -180,7 +179,7 @@ def follow(
 
     answer(command, table, advance, parts, out, mean)
     if not found:
-        raise ValueError(f"{table.path} has a header but no rows")
+        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
     return list(found.values())
 
 
@@ -239,8 +238,7 @@ class Tracker(Series):
         self.compared = 0
         self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
         self._curves = {name: ErrorCurve() for name in self.totals}
-        self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
-        self._held = 0
+        self._tail, self._moments = np.empty((4, 0)), np.empty(0)  # of the last rows, to be drawn
 
     def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
         """The errors made on these rows, and the last of them to be drawn."""
@@ -250,13 +248,11 @@ class Tracker(Series):
             self.totals[name] += float(np.abs(error[fair]).sum())
             self._curves[name].add(error)
         self.compared += int(fair.sum())
-        last = np.stack([part[-SHOWN:] for part in (values, said.mean, said.lower, said.upper)])
-        count, end = last.shape[1], self.rows + len(values)
-        moments = np.arange(end - count, end) if times is None else times[-count:].wall()
-        self._tail.append((last, moments))
-        self._held += count
-        while self._held - self._tail[0][0].shape[1] >= SHOWN:
-            self._held -= self._tail.popleft()[0].shape[1]
+        drawn = np.stack([values, said.mean, said.lower, said.upper])[:, -SHOWN:]
+        count, end = drawn.shape[1], self.rows + len(values)
+        moments: Any = np.arange(end - count, end) if times is None else times[-count:].wall()
+        self._moments = np.concatenate([self._moments.astype(moments.dtype), moments])[-SHOWN:]
+        self._tail = np.concatenate([self._tail, drawn], axis=1)[:, -SHOWN:]
         return said._asdict()
 
     def mean_errors(self) -> dict[str, float]:
@@ -265,8 +261,7 @@ class Tracker(Series):
 
     def panels(self) -> list[Panel]:
         """The last rows with what was said of them, and the errors over the whole file."""
-        truth, mean, lower, upper = np.concatenate([part for part, _ in self._tail], axis=1)[:, -SHOWN:]
-        x = np.concatenate([moments for _, moments in self._tail])[-SHOWN:]
+        truth, mean, lower, upper = self._tail
         roles = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
         curves = {name: curve.points() for name, curve in self._curves.items()}
         lines = [
@@ -275,7 +270,7 @@ class Tracker(Series):
             if (size > 0).any()
         ]
         errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
-        return [of_track(x, truth, mean, lower, upper, self._level, self.title), *errors]
+        return [of_track(self._moments, truth, mean, lower, upper, self._level, self.title), *errors]
 
 
 def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:

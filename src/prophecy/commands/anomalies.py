@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy.anomalies import Anomaly, Events, flagged
+from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
@@ -19,8 +19,7 @@ from prophecy.commands._track import RowModel, RowPredictions, Series, follow, w
 from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
-from prophecy.tables.panels import Line, Panel, Picture
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Line, Panel, Picture, save
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -157,29 +156,17 @@ def _watch(
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:
-    """The most unusual events of all series, header first."""
-    events = [(watch.title, event) for watch in watches for event in watch.events.found]
-    when = {(watch.title, row): text for watch in watches for row, text in watch.when.items()}
-    return _table_of(events, when)
-
-
-def _table_of(events: list[tuple[str, Anomaly]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
     """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
     first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
-    ranked = sorted(events, key=lambda pair: (-pair[1].score, -pair[1].alarm))[:most]
-    for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
+    events = [(watch, event) for watch in watches for event in watch.events.found]
+    ranked = sorted(events, key=lambda pair: (-pair[1].score, -pair[1].alarm))[:MOST]
+    for watch, event in sorted(ranked, key=lambda pair: (pair[0].title, pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
-        noticed = f"{_noticed(title, event, when)}"
-        lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])
+        noticed = next((row for row in range(event.first, event.row + 1) if row in watch.when), event.row)
+        when = watch.when.get(noticed, f"{noticed}")
+        lines.append([f"{event.number}", watch.title, rows, when, event.kind, event.sentence])
     return lines
-
-
-def _noticed(title: str, event: Anomaly, when: dict[tuple[str, int], Any]) -> Any:
-    for row in range(event.first, event.row + 1):
-        if (title, row) in when:
-            return when[title, row]
-    return event.row
 
 
 def _show(watches: list[Watch]) -> None:

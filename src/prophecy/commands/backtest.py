@@ -14,13 +14,10 @@ from prophecy.commands._common import guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
 from prophecy.commands._write import as_table, sink
-from prophecy.commands.forecast import read_known
-from prophecy.frames.collect import collect
+from prophecy.commands.forecast import read
 from prophecy.frames.columns import Hints
-from prophecy.frames.table import open_table
 from prophecy.tables.backtesting import Backtest, Score, backtest_sources
-from prophecy.tables.panels import Picture, of_backtest
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Picture, of_backtest, save
 from prophecy.tables.rivals import SIMPLE
 
 AT_ONCE = 16  # series scored between two reports: some seconds of work
@@ -60,9 +57,7 @@ def backtest(
         _options.check(level=level, out=out, plot=plot, file=file)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
-        found = collect(open_table(file, asked), context)
-        say("backtest", f"{Path(file).name}: {found.words()}")
-        regressors = None if known is None else read_known(known, asked, found)
+        found, regressors = read("backtest", file, asked, context, known)
         units = found.units(joint)
         results: list[Backtest] = []
         with Progress("backtest", len(units), "series", len(units) > 1) as progress:

@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._fields import panels
-from prophecy.forecasting import forecast
-from prophecy.frames.collect import collect
+from prophecy.commands.forecast import read
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable, series_title
 from prophecy.frames.source import Source
-from prophecy.frames.table import open_table
-from prophecy.tables.panels import Panel, Picture
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Panel, Picture, save
 
 Array = NDArray[np.float64]
 
@@ -54,12 +51,13 @@ def equations(
         _options.check(level=0.9, out=None, plot=plot, file=file)
         if dt is not None and not (np.isfinite(dt) and dt > 0):
             raise typer.BadParameter(f"--dt must be a positive time, got {dt:g}")
-        found = collect(open_table(file, asked), context)
-        say("equations", f"{Path(file).name}: {found.words()}")
+        found, _ = read("equations", file, asked, context)
         if not joint and len(found.table.roles.values) > 1:
             raise typer.BadParameter(
                 f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
+        from prophecy.forecasting import forecast  # the models, when the file has been read
+
         drawn: list[Panel] = []
         solved = 0
         for name, source in found.sources.items():

@@ -19,16 +19,14 @@ from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
 from prophecy.commands._journal import Journal, plan_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
-from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
-from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.pictures import save
-from prophecy.tables.regressors import known_for
+from prophecy.tables.pictures import MOST, Panel, Picture, of_forecast, save
+from prophecy.tables.regressors import Regressors
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout: a screen
@@ -84,9 +82,7 @@ def forecast(
             each = PartitionTask(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
-        found = collect(open_table(file, asked), context)
-        say("forecast", f"{Path(file).name}: {found.words()}")
-        regressors = None if known is None else read_known(known, asked, found)
+        found, regressors = read("forecast", file, asked, context, known)
         units = found.units(joint)
         bounded = {"horizon": horizon, "level": level, "bounds": options["bounds"], "season": seasons}
         plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
@@ -182,8 +178,8 @@ def _solve(
         for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
             try:
                 note(forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before)))
-            except Stopped as stop:
-                note(stop.finished)
+            except KeyboardInterrupt as stop:
+                note(getattr(stop, "finished", {}))
                 raise
             before += len(some)
     if first is not None and shown.failed == len(units):
@@ -199,7 +195,14 @@ def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
         yield some
 
 
-def read_known(path: Path, asked: Hints, found: Collected) -> Any:
+def read(command: str, file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
+    """The series of a file, and regressors of another where there is one; what was assumed is said."""
+    found = collect(open_table(file, asked), context)
+    say(command, f"{Path(file).name}: {found.words()}")
+    return found, None if known is None else _read_known(command, known, asked, found)
+
+
+def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Any:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
     way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
@@ -209,8 +212,8 @@ def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     frame = as_frame(table)
     beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
-    say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
-    return lambda source, horizon: known_for(frame, source, horizon)
+    say(command, f"{path.name}: {facts}; regressors {', '.join(beside)}")
+    return Regressors(frame)
 
 
 def _text(mean: float, lower: float, upper: float) -> str:

@@ -14,8 +14,7 @@ from prophecy.commands._show import show
 from prophecy.commands._track import RowModel, Tracker, follow, summary, words
 from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
-from prophecy.tables.panels import Picture
-from prophecy.tables.pictures import save
+from prophecy.tables.pictures import Picture, save
 
 PARTS = ("mean", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each

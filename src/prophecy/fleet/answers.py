@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy.streams.arguments import seconds
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
-from prophecy.streams.times import seconds
 
 Array = NDArray[np.float64]
 

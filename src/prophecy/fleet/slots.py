@@ -31,7 +31,7 @@ from prophecy.fleet.answers import (
 )
 from prophecy.fleet.pack import pack, unpack
 from prophecy.streams.kernels.entry import Streams
-from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
+from prophecy.streams.limits import EARNED, LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
 from prophecy.streams.limits import PARTS as PARTS_TRIED
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows
@@ -165,7 +165,7 @@ class Slots:
         wanted = np.minimum(passed * (PARTS_TRIED / finest[place]), WALKED)
         wanted[starts[finest < step / 1.5]] = WALKED
         total = np.cumsum(wanted)
-        total = np.minimum(total - (total - wanted)[starts][place], allowed[place] + DEFAULT.clock.earned * nth)
+        total = np.minimum(total - (total - wanted)[starts][place], allowed[place] + EARNED * nth)
         places = np.where(first, total, np.diff(total, prepend=0.0))
         found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
         found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)

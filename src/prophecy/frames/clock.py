@@ -74,7 +74,7 @@ class TimeColumn:
     def _dates(self, rows: list[tuple[Any, ...]], first: int, stray: Stray) -> Times:
         """Dates in text, each read once however often it comes; the parts of a row's date together."""
         assert self.style is not None
-        codes, found, places = encoded(rows)
+        codes, found, places = distinct(rows)
         name, cells = " ".join(self.columns), [_text(row) for row in found]
         wrong: list[tuple[int, str]] = []
         times = dates.read(cells, self.style, name, (first + places).tolist(), wrong)[codes]
@@ -113,7 +113,7 @@ class TimeColumn:
         return numbers.astype(np.int64) if self.whole else numbers
 
 
-def encoded(cells: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any], NDArray[np.int64]]:
+def distinct(cells: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any], NDArray[np.int64]]:
     """The number of each cell among those that differ; these; and where each of them comes first."""
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(cell, len(numbers)) for cell in cells), np.int64)

@@ -15,7 +15,7 @@ from prophecy.frames.align import align
 from prophecy.frames.clock import as_times, is_frame
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count, series_title
-from prophecy.frames.source import Key, Kind, Source, any_library, build
+from prophecy.frames.source import Key, Kind, Source, any_library, time_series
 from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
 
@@ -100,7 +100,7 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
             parts = [_joined(parts).newest(context)]
             cells = parts[0].values.size
     if not rows:
-        raise ValueError(f"{table.path} has a header but no rows")
+        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
     whole, sources = _joined(parts), {}
     for key, mine in zip(numbers, rows_by_code(whole.codes), strict=True):
         try:
@@ -135,9 +135,8 @@ def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
     given = {name: value for name, value in said.items() if value is not None}
-    for name in ("columns", "missing"):
-        if name in given:
-            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+    for name in {"columns", "missing", "key"} & set(given):
+        given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
     return collect(open_table(os.fspath(path), Hints(**given)))
 
 
@@ -152,8 +151,6 @@ def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str, fa
     if isinstance(data, Collected):
         return data
     if isinstance(data, str | os.PathLike):
-        if key is not None and not isinstance(key, str):
-            raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
         return read_table(data, key=key, time=time, columns=columns, duplicates=duplicates)
     if isinstance(data, Mapping):
         import narwhals.stable.v2 as nw
@@ -244,16 +241,17 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
 
 
 def as_frame(table: Table) -> Any:
-    """All columns of a table as a frame of a library that is there: times as moments, predicted columns as numbers, the
-    rest as it is."""
-    parts: dict[str, list[Any]] = {}
+    """All columns of a table as an Arrow table: times as moments, predicted columns as numbers, the rest as it is."""
+    import narwhals.stable.v2 as nw
+
+    batches: list[Any] = []
     moments: list[Times] = []
-    clock, done = table.roles.clock, 0
     for batch in table.batches:
-        times = table.times(batch, done + 1)
-        done += len(batch)
+        times = table.times(batch, sum(map(len, batches)) + 1)
+        batches.append(batch)
         moments += [] if times is None else [times]
-        for name in batch.columns:
-            if clock is None or name not in clock.columns:
-                parts.setdefault(name, []).extend(batch[name].to_list())
-    return build(parts, Kind(any_library(), table.roles.time), joined(moments) if moments else None)
+    frame, clock = nw.concat(batches), table.roles.clock
+    if clock is not None:
+        frame = frame.drop(*clock.columns)
+        frame = frame.with_columns(time_series(joined(moments), Kind("pyarrow", table.roles.time)))
+    return frame.to_native()

@@ -78,8 +78,9 @@ def kind_of(cells: Sequence[Any], asked: Hints) -> str:
 
 def _kind(cell: Any) -> str:
     if isinstance(cell, str):
-        tests = (("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day))
-        return next((kind for kind, fits in tests if fits(cell)), "text")
+        tests = [("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)]
+        worded = any(letter.isalpha() for letter in cell)  # 2005 Q1 is a date, though Q1 might be a unit
+        return next((kind for kind, fits in (tests[1:2] * worded + tests) if fits(cell)), "text")
     if isinstance(cell, bool | np.bool_):
         return "bool"
     return "number" if isinstance(cell, int | float | np.number) else "typed" if isinstance(cell, DATES) else "text"

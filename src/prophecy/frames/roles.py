@@ -205,10 +205,11 @@ def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
     rising = len(years) >= 3 and all(b - a == 1 for a, b in itertools.pairwise(years))
     if rising or len(dated) >= 3:
         first, last = (years[0], years[-1]) if rising else (dated[0], dated[-1])
-        anyway = "" if asked.ways.option == "=" else f"; {asked.ways('header')} takes them as names of series"
+        others = [name for name in names if name not in dated and not name.isdigit()]
+        anyway = "" if asked.ways.option == "=" else f"; if they are names of series, {asked.ways('header')}"
         raise ValueError(
             f"its columns are times ({first} … {last}), one row a series; transpose it, so that every time is a row: "
-            f"with pandas, table.melt(id_vars=…, var_name='time'), or table.set_index(…).T{anyway}"
+            f"with pandas, table.melt({others!r}, var_name='time'), or table.set_index({others[:1]!r}).T{anyway}"
         )
 
 

@@ -99,14 +99,15 @@ def time_series(times: Times, kind: Kind) -> Any:
     import narwhals.stable.v2 as nw
 
     name, backend, values = kind.time or "time", kind.backend or any_library(), times.values
-    numeric = kind.dtype is not None and kind.dtype.is_numeric()
-    if numeric and kind.clock is not None and times.dates and kind.clock.style is None:
-        return nw.new_series(name, kind.clock.numbers(times), backend=backend)
+    clock, numeric = kind.clock, kind.dtype is not None and kind.dtype.is_numeric()
     if not times.dates:
         whole = kind.dtype is None or kind.dtype.is_integer()
         return nw.new_series(name, _whole(values) if whole else values, backend=backend)
-    if kind.dtype == nw.String or (kind.dtype == nw.Object and kind.clock is not None and kind.clock.style is not None):
-        texts = np.datetime_as_string(values, "D" if _midnights(values) else "auto").tolist()
+    if numeric and clock is not None and clock.style is None:
+        return nw.new_series(name, clock.numbers(times), backend=backend)
+    if kind.dtype == nw.String or (kind.dtype == nw.Object and clock is not None and clock.style is not None):
+        days = bool((values == values.astype("datetime64[D]")).all())
+        texts = np.datetime_as_string(values, "D" if days else "auto").tolist()
         return nw.new_series(name, [text.replace("T", " ") for text in texts], nw.String, backend=backend)
     unit = np.datetime_data(values.dtype)[0]
     series = nw.new_series(name, values.astype("M8[us]") if unit == "s" else values, backend=backend)
@@ -118,10 +119,6 @@ def time_series(times: Times, kind: Kind) -> Any:
 def _whole(values: Any) -> Any:
     """Numbers as whole ones where all of them are."""
     return values.astype(np.int64) if bool((values == np.rint(values)).all()) else values
-
-
-def _midnights(values: Any) -> bool:
-    return bool((values == values.astype("datetime64[D]")).all())
 
 
 def build(columns: Mapping[str, Any], kind: Kind, times: Times | None = None) -> Any:

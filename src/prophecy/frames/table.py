@@ -17,8 +17,7 @@ from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
 from prophecy.frames.source import Kind
 from prophecy.frames.stray import Stray
 from prophecy.frames.text import read_csv
-from prophecy.frames.times import Times, zone_of
-from prophecy.frames.zones import Local
+from prophecy.frames.times import Local, Times, zone_of
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -23,7 +23,6 @@ from prophecy.frames.roles import USUAL, spread_over_columns
 from prophecy.frames.stray import Stray
 
 SEPARATORS = (",", ";", "\t", "|")
-ALONE = "\x1f"  # separates nothing: cells that stand alone in their lines
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 TYPED = ("number", "date", "clock")
 NOTHING = Hints()
@@ -77,16 +76,19 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
         rows, ends = rows[:-1], ends[:-1]  # it may be cut off
     names, header, start = header_of(path, rows, asked)
     if start >= len(rows):
-        raise ValueError(f"{path} has a header but no rows")
-    for remark in remarks if header is None and asked.header is None else ():  # the first that names every column
-        line = remark.lstrip("#% \t")
-        found = line.split() if separator == " " else line.split(separator)
-        if len(found) == len(names) and _is_names(found, range(len(names))):
-            names, header = tuple(cell.strip() for cell in found), -1
-            break
+        raise ValueError(f"{path} has a header but no rows; write rows below the names")
+    if header is None and asked.header is None:
+        mark, columns = (None if separator == " " else separator), range(len(names))
+        lines_of = (remark.lstrip("#% \t").split(mark) for remark in remarks)
+        named_in = _best([cells for cells in lines_of if len(cells) == len(names) and _is_names(cells, columns)])
+        if named_in:
+            names, header = tuple(cell.strip() for cell in named_in), -1
     notes = [_said(skipped, "before the table")] if remarks else []
     notes += said_about(rows, header, start, len(names))
-    if separator == ALONE:
+    if separator == "," and header is None and all(map(is_number, filter(None, lines[skipped : skipped + 9]))):
+        way_out = asked.ways("decimal", ",")
+        notes.append(f"{lines[skipped]!r} is read as {len(names)} cells; if it is one number, {way_out}")
+    if len(names) == 1 and not asked.sep and any("," in row[0] for row in rows[start:]):
         notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     whole = [row for row in rows[start:] if len(row) == len(names)]
     cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
@@ -134,9 +136,8 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     above = [k for k in range(start) if len(rows[k]) >= max(len(used), min(2, width))]
     header: int | None = None
     if asked.header is not False and above:
-        good = [k for k in above if _is_names(rows[k], used)]
-        good = [k for k in good if any(cell.strip().lower() in USUAL for cell in rows[k])] or good
-        header = 0 if start == 1 else good[0] if good else None
+        good = _best([rows[k] for k in above if _is_names(rows[k], used)])
+        header = 0 if start == 1 else None if good is None else rows.index(good)
     if asked.header and header is None:
         header, start = max(start - 1, 0), max(start, 1)
     if asked.header is None:
@@ -160,12 +161,19 @@ def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints
 
 def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
     """Whether a line has a name for every column with cells (but the first, where pandas writes none), none of them a
-    number or a date."""
+    number, a date, or a label with a colon."""
     cells = [row[i].strip() if i < len(row) else "" for i in used]
     filled = [cell for cell in cells if cell]
     if not filled or len(filled) < len(cells) - (not cells[0]):
         return False
-    return len(set(filled)) == len(filled) and not any(is_number(cell) or dates.is_date(cell) for cell in filled)
+    others = (cell for cell in filled if is_number(cell) or dates.is_date(cell) or cell.endswith(":"))
+    return len(set(filled)) == len(filled) and not any(others)
+
+
+def _best(lines: Sequence[Sequence[str]]) -> Sequence[str] | None:
+    """The first line of names, one with a usual name before others."""
+    usual = (line for line in lines if any(cell.strip().lower() in USUAL for cell in line))
+    return next(usual, lines[0] if lines else None)
 
 
 def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:
@@ -229,8 +237,10 @@ def _separator(text: str, asked: Hints) -> str:
     others = [line for line in lines if not is_number(line)]
     # A comma that only numbers have separates nothing: 1,5 below a name without one is a number.
     commas = any("," in line for line in numbers) and not any("," in line for line in others)
-    if commas and len(others) < len(numbers) and (others or asked.decimal == ","):
-        return ALONE
+    # Nor does it before a zero, which no whole number begins with: 19,05.
+    told = others or asked.decimal == "," or any(re.search(r",0\d", line) for line in numbers)
+    if commas and told and len(others) < len(numbers):
+        return next((mark for mark in SEPARATORS[1:] if mark not in sample), ";")
 
     def merit(mark: str) -> tuple[bool, float, float, int]:
         rows, _ = _rows(_single_spaces(sample) if mark == " " else sample, mark)

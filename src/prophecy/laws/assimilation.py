@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws.flow import FOURTH, RECIPROCAL
-from prophecy.laws.problem import Problem, Steps, least_noise, linear_field, one_step
+from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -77,14 +77,11 @@ def assimilate(
     hint: Assimilated | None = None,
     budget: Budget | None = None,
     laws: LawSettings = LAWS,
-    rival: dict[float, float] | None = None,
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
-    hint: what a part of the series had led to, to start from. budget: the work it may do. rival: the highest evidence
-    of families before at each stage; one that is far behind at the same stage is given up. It is brought up to date.
+    hint: what a part of the series had led to, to start from. budget: the work it may do.
     """
-    rival = {} if rival is None else rival
     allowed = field.mask
     noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
@@ -114,14 +111,12 @@ def assimilate(
         evidence = problem.evidence()
         fall = best.evidence - evidence if best is not None else 0.0
         falling = falling + 1 if not fall < laws.hopeless else 0
-        behind = rival.get(looseness, -np.inf) - evidence
-        rival[looseness] = max(rival.get(looseness, -np.inf), evidence)
-        if falling == 2 or not max(fall, behind) < 2 * laws.hopeless or problem.budget.left < 0:
+        if falling == 2 or not fall < 2 * laws.hopeless or problem.budget.left < 0:
             break
         if -fall > laws.rising:
             problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
-            best = _known(problem, evidence)
+            best = known(problem, evidence)
     return best if best is None or hint is not None else _sure(best, values, seen, allowed, laws)
 
 
@@ -146,7 +141,7 @@ def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: La
     problem.rescale()
     problem.choice = 0.0
     evidence = problem.evidence()
-    return _known(problem, evidence) if np.isfinite(evidence) else best
+    return known(problem, evidence) if np.isfinite(evidence) else best
 
 
 def _choice(allowed: Mask, laws: LawSettings) -> float:
@@ -161,7 +156,7 @@ def _dependent(values: Array, noise: Array) -> bool:
     return bool(values.shape[1] > 1 and spread < 2 * noise.max())
 
 
-def _known(problem: Problem, evidence: float) -> Assimilated:
+def known(problem: Problem, evidence: float) -> Assimilated:
     """What the problem has come to."""
     v, rows = problem.values.shape[1], problem.system.rows[-1]
     return Assimilated(
@@ -179,7 +174,5 @@ def _start(
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
-    starts = [start, linear_field(field, values)]
-    found = [one_step(each, Steps.of(values), FOURTH, 2, exact=laws.exact) for each in starts if each is not None]
-    start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
+    start, rest = one_step(start, Steps.of(values), FOURTH, 2, exact=laws.exact)
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

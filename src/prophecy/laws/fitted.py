@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.flow import EXPONENTIAL, FOURTH, NO_KICKS, features, powers
-from prophecy.laws.kernels.smoother import filtered
+from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -162,9 +162,7 @@ class FittedFlow:
                 out[group] = self.found.states[-1]
                 continue
             start = max(0, first - window)
-            out[group] = self._states(x[start:last], self._observed(start, last, x.shape[1]))[
-                origins[group] - 1 - start
-            ]
+            out[group] = self._states(x[start:last], self._observed(start, last, x.shape[1]), origins[group] - start)
         return out
 
     def _observed(self, start: int, stop: int, variables: int) -> Array:
@@ -174,8 +172,8 @@ class FittedFlow:
             out[len(out) - len(self.seen) :] = self.seen
         return out[start:stop] if stop <= len(out) else np.ones((stop - start, variables))
 
-    def _states(self, x: Array, seen: Array) -> Array:
-        """The state at every sample estimated from the samples up to it: the filter along the smoothed trajectory."""
+    def _states(self, x: Array, seen: Array, counts: Indices) -> Array:
+        """The state after so many samples, estimated from these alone along the smoothed trajectory of all."""
         noise = self.found.noise
         path = np.where(self.field.own, smoothed(x, noise), x)
         problem = Problem(self.field, x, seen, noise, path, fixed=True, laws=self.laws)
@@ -186,4 +184,8 @@ class FittedFlow:
         ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)
         tight = np.where(self.field.own, 1 / (problem.looseness * noise), 0.0)
         rest, missed = x - problem.states, ends - problem.states[1:]
-        return np.asarray(problem.states + filtered(rest, seen / noise, missed, tangent, tight, self.laws.first_state))
+        out, first = problem.states[counts - 1], self.laws.first_state
+        for k, n in enumerate(counts):
+            rows = eliminate(rest[:n], seen[:n] / noise, missed[: n - 1], tangent[: n - 1], tight, first).rows
+            out[k] += substitute(rows, np.zeros(0))[-1]
+        return np.asarray(out)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
 from prophecy.laws.kernels.flow import paths as paths
-from prophecy.laws.kernels.tangents import steps as steps
+from prophecy.laws.kernels.flow import steps as steps
 from prophecy.laws.kernels.unrolled import EXPONENTIAL as EXPONENTIAL
 from prophecy.laws.kernels.unrolled import LOGARITHM as LOGARITHM
 from prophecy.laws.kernels.unrolled import MODULUS as MODULUS

@@ -49,7 +49,6 @@ class Search:
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(2 * laws.work)
-        self._stages: dict[float, float] = {}
         self._little_noise = False
         variables = self._x.shape[1]
         self._fields = [
@@ -172,7 +171,7 @@ class Search:
         if given <= 0:
             return None
         budget = Budget(given)
-        found = assimilate(field, self._x, self._seen, None, budget, self._laws, self._stages)
+        found = assimilate(field, self._x, self._seen, None, budget, self._laws)
         self._noisy_work.left += min(0.0, budget.left - given)
         return found
 

@@ -9,21 +9,27 @@ and the next state, over the hidden part of all states and the coefficients; the
 Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
 
 The problem has many minima and long curved valleys. Several starts (`hidden_starts.py`) take a few steps each, the
-best go on; steps are Levenberg-Marquardt with the second-order correction along the step (geodesic acceleration,
-Transtrum and Sethna 2012), which follows a curved valley several times faster.
-The law found from an early stretch is accepted once it has forecast the rest.
+better half goes on with twice as many, and so on; steps are Levenberg-Marquardt with the second-order correction along
+the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster. The law
+found from an early stretch is accepted once it has forecast the rest. Through noise the visible variables are unknowns
+too, near the samples (`Search.tighten`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cho_solve_banded, cholesky_banded
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dtbtrs
 
+from prophecy.laws.assimilation import known
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
+from prophecy.laws.kernels.smoother import eliminate
+from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
@@ -31,71 +37,72 @@ from prophecy.laws.weak_form import regression
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
+DRAWS = 64  # fields and states drawn around the best ones, for intervals
+_EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 _ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integrator
+_HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
 
 
 class Eliminated:
-    """The damped normal equations of one linearisation, solved for any defects.
+    """The damped least squares of one linearisation, A x = b, solved for any defects b by R' R x = A' b.
 
-    Defects couple the hidden parts of neighbouring states and the parameters: a band with a border. With F the
-    derivatives by the hidden part of the state before and G those by the parameters, the band has blocks F'F + 1 and
-    -F, its border is F'G less G of the step before, and what is left of G'G without the states is the parameters' own
-    matrix. Squaring the condition is affordable since every step is damped.
+    The visible part of a state is an observation without noise, the hidden one is observed where it is, up to
+    1 / damping; scaled parameters are damped less. Squaring their condition is affordable since every step is damped.
     """
 
     def __init__(self, tangent: Array, seen: int, damping: float) -> None:
-        steps, v, h = len(tangent), tangent.shape[1], tangent.shape[1] - seen
-        self._seen, self._slopes, by = seen, tangent[:, :, seen:v], tangent[:, :, v:]
-        across = self._slopes.swapaxes(1, 2)
-        blocks, border = np.zeros((steps + 1, h, h)), np.zeros((steps + 1, h, by.shape[2]))
-        blocks[:-1], border[:-1] = across @ self._slopes, across @ by
-        blocks[1:] += np.eye(h)
-        blocks += damping**2 * np.eye(h)
-        border[1:] -= by[:, seen:]
-        band = np.zeros((2 * h, steps + 1, h))
-        for i, j in np.ndindex(h, h):
-            band[h + i - j, :-1, j] = -self._slopes[:, seen + i, j]
-            if i >= j:
-                band[i - j, :, j] = blocks[:, i, j]
-        self._by, border = by.reshape(steps * v, -1), border.reshape(len(border) * h, -1)
-        self._band = cholesky_banded(band.reshape(2 * h, -1), lower=True, check_finite=False), True
-        self._inner = cho_solve_banded(self._band, border, check_finite=False)
-        own = self._by.T @ self._by - border.T @ self._inner
+        steps, v = tangent.shape[:2]
+        weights = np.broadcast_to(np.where(np.arange(v) < seen, _EXACT, damping), (steps + 1, v))
+        rows, rest, _ = eliminate(np.zeros((steps + 1, v)), weights, np.zeros((steps, v)), tangent, np.ones(v), 0.0)
+        self._seen, self._tangent, self._by = seen, tangent, rows[:, :, 2 * v : -1].reshape((steps + 1) * v, -1)
+        self._band = np.zeros((2 * v, (steps + 1) * v))  # R's part of the states: state k, and state k + 1 beside it
+        for i in range(v):
+            for j in range(i, 2 * v):
+                self._band[2 * v - 1 + i - j, j::v] = rows[: steps + 1 - j // v, i, j]
+        own = rest[:, :-1].T @ rest[:, :-1]
         self._norms = np.sqrt(np.maximum(np.diag(own), 1e-300))
-        scaled = own / np.outer(self._norms, self._norms)
-        # Scaled parameters are damped less than hidden variables are.
-        self._factor = cho_factor(scaled + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(own)), check_finite=False)
+        own = own / np.outer(self._norms, self._norms) + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(own))
+        self._factor = cho_factor(own, check_finite=False)
 
-    def solve(self, defects: Array) -> tuple[Array, Array]:
-        """The change of the hidden states, (time, h), and of the parameters. defects: (time - 1, v)."""
-        right = np.zeros((len(defects) + 1, self._slopes.shape[2]))
-        right[:-1] = -np.einsum("kvh,kv->kh", self._slopes, defects)
-        right[1:] += defects[:, self._seen :]
-        rest = -self._by.T @ defects.reshape(-1) - self._inner.T @ right.reshape(-1)
-        change = cho_solve(self._factor, rest / self._norms, check_finite=False) / self._norms
-        own = cho_solve_banded(self._band, right.reshape(-1), check_finite=False)
-        return (own - self._inner @ change).reshape(right.shape), change
+    def __call__(self, defects: Array) -> tuple[Array, Array]:
+        """The change of the states, (time, v), and of the parameters. defects: (time - 1, v)."""
+        v, right = defects.shape[1], np.zeros((len(defects) + 1, defects.shape[1]))
+        onto = (defects[:, None] @ self._tangent)[:, 0]
+        right[:-1] -= onto[:, :v]
+        right[1:] += defects
+        half = dtbtrs(self._band, right.reshape(-1, 1), trans="T")[0]
+        own = -onto[:, v:].sum(axis=0) - (self._by.T @ half)[:, 0]
+        change = cho_solve(self._factor, own / self._norms, check_finite=False) / self._norms
+        shift = dtbtrs(self._band, half - self._by @ change[:, None])[0].reshape(right.shape)
+        shift[:, : self._seen] = 0.0
+        return shift, change
 
     def along(self, shift: Array, change: Array) -> Array:
         """The derivative of the defects along a step: (time - 1, v)."""
-        out = np.einsum("kvh,kh->kv", self._slopes, shift[:-1]) + (self._by @ change).reshape(len(shift) - 1, -1)
-        out[:, self._seen :] -= shift[1:]
-        return np.asarray(out)
+        v = shift.shape[1]
+        by_state = (self._tangent[:, :, :v] @ shift[:-1, :, None])[..., 0]
+        return np.asarray(by_state + self._tangent[:, :, v:] @ change - shift[1:])
 
 
 @dataclass
 class Search:
-    """One start and what has become of it. visible: (time, seen); states: (time, seen + hidden)."""
+    """One start and what has become of it. visible: (time, seen); states: (time, seen + hidden).
+
+    noise: of the visible variables, in standard deviations. errors: root mean square errors of its forecasts of the
+    stretches on the way, each made before the stretch was used.
+    """
 
     visible: Array
     field: SparseField
     states: Array
+    noise: float = 0.0
     tableau: Tableau = FOURTH
     tolerance: float = 0.0  # standard deviations that a step may miss by; 0: one step a sample
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
     reached: float = np.inf  # the misfit after the last steps
+    errors: tuple[float, ...] = ()
+    forced: bool = False
 
     @property
     def seen(self) -> int:
@@ -130,39 +137,33 @@ class Search:
         """
         ends, tangent = self.field.tangents(self.tableau, self.states[:-1], counts)
         defects = ends - self.states[1:]
-        cost = float(np.sum(defects**2))
-        if not (cost < _LOST * len(defects) and np.isfinite(tangent).all()):
+        before = float(np.sqrt(np.mean(defects**2)))
+        if not (before < BEYOND and np.isfinite(tangent).all()):
             return np.inf, np.inf
-        before = float(np.sqrt(cost / defects.size))
         for _ in range(8):
             for field, states in self._trials(tangent, defects, counts):
-                there = float(np.sum(self._defects(field, states, counts) ** 2))
-                if there < cost:
+                there = float(np.sqrt(np.mean(self._defects(field, states, counts) ** 2)))
+                if there < before:
                     self.field, self.states, self.damping = field, states, max(self.damping / 3, 1e-6)
-                    return before, float(np.sqrt(there / defects.size))
+                    return before, there
             self.damping *= 2
         return before, before
 
     def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
         """Where the step of the present damping leads with the correction, if that is trusted, and without."""
         try:
-            normal = Eliminated(tangent, self.seen, self.damping)
+            solve = Eliminated(tangent, self.seen, self.damping)
         except LinAlgError:
             return []
-        ahead, (shift, change) = 0.1, normal.solve(defects)
-        nearby = self._defects(*self._moved(ahead * change, ahead * shift), counts)
-        bend = 2 / ahead * ((nearby - defects) / ahead - normal.along(shift, change))
-        trials = [self._moved(change, shift)]
+        ahead, (shift, change) = 0.1, solve(defects)
+        nearby = self._defects(self.field.moved(ahead * change), self.states + ahead * shift, counts)
+        bend = 2 / ahead * ((nearby - defects) / ahead - solve.along(shift, change))
+        trials = [(self.field.moved(change), self.states + shift)]
         if np.isfinite(bend).all():
-            more, further = normal.solve(bend)
+            more, further = solve(bend)
             if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
-                trials.insert(0, self._moved(change + further / 2, shift + more / 2))
+                trials.insert(0, (self.field.moved(change + further / 2), self.states + shift + more / 2))
         return trials
-
-    def _moved(self, change: Array, shift: Array) -> tuple[SparseField, Array]:
-        states = self.states.copy()
-        states[:, self.seen :] += shift
-        return self.field.moved(change), states
 
     def _counts(self) -> Counts:
         """Substeps of every sample."""
@@ -191,21 +192,60 @@ class Search:
         self.field, self.states = replace(self.field, theta=theta), self.states @ change.T - centre
 
     def extended(self, visible: Array) -> float:
-        """Go on over further samples, hidden variables first as the flow forecasts them.
-
-        visible: all samples from the beginning. Returns the root mean square error of that forecast.
-        """
-        further = len(visible) - len(self.visible)
-        ahead = self.ahead(self.states[-1:], self.field.theta[None], further)[0]
-        error = float(np.sqrt(np.mean((ahead[:, : self.seen] - visible[-further:]) ** 2)))
-        self.visible = visible
-        self.states = np.concatenate([self.states, np.column_stack([visible[-further:], ahead[:, self.seen :]])])
+        """Go on over further samples, as the flow forecasts them. visible: all samples from the beginning. Returns the
+        root mean square error of that forecast."""
+        further, latest = len(visible) - len(self.visible), visible[len(self.visible) :]
+        ahead = self.ahead(further)
+        error = float(np.sqrt(np.mean((ahead[:, : self.seen] - latest) ** 2)))
+        ahead = np.clip(np.nan_to_num(ahead), -BEYOND, BEYOND)
+        if not self.noise:
+            ahead[:, : self.seen] = latest
+        self.visible, self.states = visible, np.concatenate([self.states, ahead])
         return error
 
-    def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
-        return self.field.paths(
-            starts, steps, _INTEGRATED, BEYOND, fields=[replace(self.field, theta=each) for each in thetas]
+    def ahead(self, steps: int) -> Array:
+        """The path after the last state: (steps, variables)."""
+        return np.asarray(self.field.paths(self.states[-1:], steps, _INTEGRATED, BEYOND)[0])
+
+    @np.errstate(all="ignore")  # steps too far overflow and are taken back
+    def tighten(self, looseness: float) -> None:
+        """States and field with a model error of so much of the noise; the noise that this needs."""
+        self.standardise()
+        values = np.column_stack([self.visible, self.hidden])
+        problem = self._problem(values, 0.0)
+        problem.at(looseness)
+        problem.improve(8, 0.01)
+        problem.rescale()
+        if np.isfinite(problem.states).all():
+            self.field, self.states = problem.field, problem.states
+        noise = float(np.sqrt(np.mean(problem.noise[: self.seen] ** 2)))
+        self.noise = noise if np.isfinite(noise) else np.inf
+
+    def _problem(self, values: Array, held: float) -> Problem:
+        """held: the weight of hidden variables against what is seen."""
+        noise = self.noise or max(self.misfit, _ROUNDING)
+        weights = np.where(np.arange(values.shape[1]) < self.seen, 1.0, held * noise)
+        return Problem(
+            self.field, values, np.broadcast_to(weights, values.shape), np.full(values.shape[1], noise), self.states
         )
+
+    @np.errstate(all="ignore")
+    def draws(self, steps: int, looseness: float, wider: float = 1.0, stride: int = 1) -> Array:
+        """(draws, steps, seen): paths under parameters and last states drawn from what the samples leave open, with
+        noise as measured. stride: steps for each of the search's.
+
+        Hidden variables are held loosely where they are: an affine change of them says nothing, and far along it
+        derivatives mean nothing.
+        """
+        problem = self._problem(self.states, 1 / _HELD)
+        problem.at(looseness)
+        if not problem.linearise():
+            return np.full((1, steps, self.seen), np.nan)
+        fields, states = known(problem, 0.0).draws(DRAWS, 0, wider)
+        slower = [replace(each, theta=each.theta / stride) for each in fields]
+        paths = problem.field.paths(np.ascontiguousarray(states), steps, _INTEGRATED, BEYOND, fields=slower)
+        paths = paths[:, :, : self.seen]
+        return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
 
 def searched(
@@ -214,45 +254,45 @@ def searched(
     """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
     may help.
 
-    All starts take some steps, the better half goes on, and so on. rough: the roughness of samples that may be far
-    apart or noisy; noise leaves a misfit of its size.
+    All starts take some steps, the better half goes on with twice as many, and so on. rough: the roughness of samples
+    that may be far apart or noisy; noise leaves a misfit of its size.
     """
     how = settings.hidden
     pool = starts(visible, centre, family, settings, how.hopeless)
-    for number, (order, steps) in enumerate(how.rounds):
-        for start in pool:
-            if order == 8:  # order 4 was enough to choose the starts
+    for number in range(4):
+        if number == 2:  # order 4 was enough to choose the starts
+            for start in pool:
                 start.tableau, start.tolerance = EIGHTH, how.near / 10
-            start.improve(steps, how.near / 10, how.least_gain / 2 if number == len(how.rounds) - 1 else 0.0)
+        for start in pool:
+            start.improve(how.steps * 2**number, how.near / 10, how.least_gain / 2 if number == 3 else 0.0)
         pool = different(sorted(pool, key=reached), how)[: max(len(pool) // 2, 2)]
-        limit = how.close if order == 8 else how.coarse / 4 ** (family.variables - 3)
-        if order == 4 and rough:
+        limit = how.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
+        if number == 1 and rough:
             limit = min(limit, how.noisy * rough)
         if number and not family.forced:
             pool = [start for start in pool if start.reached < limit]
-        if not pool:
-            return [], number > 1
-        if pool[0].reached < how.near:
+        if not pool or pool[0].reached < how.near:
             break
-    return pool, True
+    return pool, number > 1
 
 
 def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
     """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
     how, count = settings.hidden, family.variables - visible.shape[1]
     if family.forced:
-        hidden = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
-        return [_started(visible, family.terms, each, how) for each in hidden if each.shape[1]]
-    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < worst]
+        found = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
+        found = [each for each in found if each.shape[1]]
+    else:
+        found = [hidden for share, hidden in guesses(visible, centre, family, settings) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
-    if found and family.degree == 3 and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
+    if found and family == (3, 3) and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
         found.append(np.column_stack([derivatives(visible, 1), unit(np.arange(float(len(visible))))]))
-    return [_started(visible, family.terms, each, how) for each in found]
+    return [_started(visible, family.terms, each, family.forced, how) for each in found]
 
 
-def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+def _started(visible: Array, terms: Terms, guess: Array, forced: bool, settings: HiddenSettings) -> Search:
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), forced=forced)
     start.standardise()
     start.field = regression(start.field, start.states, settings.ridge)
     return start
@@ -271,28 +311,7 @@ def reached(search: Search) -> float:
     return search.reached
 
 
-@dataclass(frozen=True, eq=False)
-class Law:
-    """A search that went on to the end.
-
-    errors: root mean square errors, in standard deviations, of its forecasts of the stretches on the way, each made
-    before the stretch was used.
-    """
-
-    search: Search
-    family: Family
-    errors: tuple[float, ...]
-
-    @property
-    def worst(self) -> float:
-        return max(self.errors, default=np.inf)
-
-    def exact(self, settings: HiddenSettings) -> bool:
-        """Whether it is the law: it passes through all samples, and forecast the last ones."""
-        return self.search.reached < settings.exact and self.errors[-1] < settings.certain
-
-
-def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0) -> Law | None:
+def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0) -> Search | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
     rough: the roughness, where it may be that of noise: then three variables alone are looked for, which cost least.
@@ -304,30 +323,28 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
     families = [each for each in FAMILIES if each.variables > visible.shape[1]]
     hopeless = {each for each in families if rough and each != (3, 2) and not each.forced}
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        for stretch in early:
-            for family in families:
-                if family in hopeless:
+        for stretch, family in product(early, families):
+            if family in hopeless:
+                continue
+            pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
+            hopeless |= set() if onward else {family}
+            for search in pool:
+                if not _continued(search, visible, how):
                     continue
-                pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
-                if not onward:
-                    hopeless.add(family)
-                for search in pool:
-                    law = _continued(search, family, visible, how)
-                    if law is not None and law.exact(how):
-                        return law
-                    if law is not None and law.worst < min(how.trusted, best.worst if best else np.inf):
-                        best = law
+                if search.reached < how.exact and search.errors[-1] < how.trusted:
+                    return search  # it passes through all samples, and forecast the last ones
+                if max(search.errors) < min(how.trusted, max(best.errors) if best else np.inf):
+                    best = search
     return best
 
 
-def _continued(search: Search, family: Family, visible: Array, settings: HiddenSettings) -> Law | None:
-    """The search gone on to the end of the series; None where its forecast of a stretch fails."""
-    errors: list[float] = []
-    while (known := len(search.visible)) < len(visible):
-        errors.append(search.extended(visible[: known + settings.stretch]))
-        if not errors[-1] < settings.lost:
-            return None
+def _continued(search: Search, visible: Array, settings: HiddenSettings) -> bool:
+    """Whether the search goes on to the end of the series: no forecast of a stretch fails."""
+    while (length := len(search.visible)) < len(visible):
+        search.errors += (search.extended(visible[: length + settings.stretch]),)
+        if not search.errors[-1] < settings.lost:
+            return False
         search.improve(10, settings.near / 10, settings.least_gain)
     search.tableau, search.tolerance = EIGHTH, settings.near / 100
     search.improve(24, _ROUNDING, settings.least_gain)
-    return Law(search, family, tuple(errors))
+    return True

@@ -9,29 +9,24 @@ observations): what is no law can then no longer pass through the samples, and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.context import Context, fastest_period
-from prophecy.laws.hidden import Search, different, found, reached, starts
+from prophecy.laws.flow import powers
+from prophecy.laws.hidden import DRAWS, Search, different, found, reached, starts
 from prophecy.laws.hidden_starts import Family, driven
-from prophecy.laws.problem import Problem
-from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.settings import BEYOND, HiddenSettings, LawSettings, Settings
 from prophecy.laws.trajectory import Decided, like_the_past
 from prophecy.laws.weak_form import roughness, smoothed
 
 Array = NDArray[np.float64]
 
-_INTEGRATED = 1e-6  # standard deviations: what a step ahead may miss by, far below any noise looked at
-_HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
 _STAGES = np.geomspace(1.0, 0.01, 5).tolist()  # model error as a share of the noise, up to one trajectory
 _LATEST = 48  # samples that are not used at first, or an eighth of all
-_DRAWS = 64  # fields and states drawn around the best ones, for intervals
 
 
 def decide(context: Context, steps: int, all_settings: Settings, promising: bool = True) -> Decided | None:
@@ -40,17 +35,17 @@ def decide(context: Context, steps: int, all_settings: Settings, promising: bool
     Rough series are not searched. promising: whether a glance found a law (`tournament.promising`); noise of ordinary
     series is not looked through.
     """
-    settings = all_settings.hidden
-    visible = _complete(context, settings)
+    settings, clean = all_settings.hidden, all_settings.laws.clean
+    visible = _complete(context, all_settings)
     rough = np.inf if visible is None else float(roughness(visible).max())
     if visible is None or rough > settings.rough:
         return None
     noise = noise_of(visible, rough, settings) if visible.shape[1] < 3 else 0.0
     decided = None
     try:
-        if noise < settings.noise_least or rough > settings.smooth:
+        if noise < clean or rough > settings.smooth:
             decided = _exact(context, visible, steps, rough, all_settings)
-        if decided is None and noise >= settings.noise_least and promising:
+        if decided is None and noise >= clean and promising:
             decided = _noisy(context, visible, steps, noise, all_settings)
     except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
         return None
@@ -61,42 +56,37 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
     """The forecast of a field whose trajectory passes through the samples."""
     stride, how = thinning(visible, settings), settings.hidden
     seen, thin = visible.shape[1], np.ascontiguousarray(visible[(len(visible) - 1) % stride :: stride])
-    law = found(thin, context.units.centre / context.units.scale, settings, rough if rough > how.smooth else 0.0)
-    if law is None:
+    search = found(thin, context.units.centre / context.units.scale, settings, rough if rough > how.smooth else 0.0)
+    if search is None:
         return None
-    search = law.search
     # The misfit is taken as the error of every step and of every sample.
-    error = np.full(search.states.shape[1], max(search.misfit, 1e-9))
-    observed = np.zeros_like(search.states)
-    observed[:, :seen] = 1.0
-    problem = Problem(search.field, search.states, observed, error, search.states)
-    problem.at(1.0)
-    slower = replace(search.field, theta=search.field.theta / stride)
-    draws = _drawn(problem, steps, how.wider, stride)[:, :, :seen]
-    path = slower.paths(search.states[-1:], steps, _INTEGRATED / 1e4, BEYOND)[0, :, :seen]
-    who, several, hidden = _who(seen, search.hidden.shape[1] - (2 if law.family.forced else 0))
+    draws = search.draws(steps, 1.0, how.wider, stride)
+    slower = replace(search, field=replace(search.field, theta=search.field.theta / stride))
+    path = slower.ahead(steps)[:, :seen]
+    who, several, hidden = _who(seen, search.hidden.shape[1] - (2 if search.forced else 0))
     method, note = f"field with {several}", f"{who} and {hidden} hidden"
-    if law.family.forced:
+    if search.forced:
         period = 2 * np.pi / driven(search.visible, settings)[0] * stride * context.stride
         method = f"field with hidden forcing and {several}"
         note = f"{who}, {hidden} hidden and a forcing with a period of {period:.6g} samples"
-    note += f" obey a field of degree {law.family.degree} that passes through the context up to {search.misfit:.1g}"
+    degree = int(powers(search.field.terms).sum(axis=1).max())
+    note += f" obey a field of degree {degree} that passes through the context up to {search.misfit:.1g}"
     return _staying(path, draws, method, f"{note} standard deviations.")
 
 
 def _noisy(context: Context, visible: Array, steps: int, noise: float, settings: Settings) -> Decided | None:
     """The forecast of a field whose trajectory leaves nothing but noise of the samples."""
-    visible = np.ascontiguousarray(visible[-settings.hidden.most // 2 :])
+    visible = np.ascontiguousarray(visible[-settings.laws.latest // 2 :])
     stride = thinning(visible, settings)
     track = through_noise(visible, context.units.centre / context.units.scale, noise, stride, settings)
     if track is None:
         return None
-    path = track.ahead(steps)
+    path = track.ahead(steps)[:, : visible.shape[1]]
     if not like_the_past(path, visible, np.full(visible.shape[1], track.noise), settings.laws):
         return None
     who, several, hidden = _who(visible.shape[1], track.states.shape[1] - visible.shape[1])
     note = f"{who} and {hidden} hidden obey a field of degree 2, up to noise of {track.noise:.2g} standard deviations."
-    return _staying(path, track.draws(steps, settings.hidden), f"field with {several} by assimilation", note)
+    return _staying(path, track.draws(steps, _STAGES[-1]), f"field with {several} by assimilation", note)
 
 
 def _staying(path: Array, draws: Array, method: str, note: str) -> Decided | None:
@@ -113,14 +103,14 @@ def _who(seen: int, hidden: int) -> tuple[str, str, int]:
     return who, f"{hidden} hidden variable" + ("s" if hidden > 1 else ""), hidden
 
 
-def _complete(context: Context, settings: HiddenSettings) -> Array | None:
+def _complete(context: Context, settings: Settings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
     if values.shape[1] > 3 or values.shape[1] > int(context.varying.sum()):
         return None
     gaps = np.nonzero(~context.known)[0]
-    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.most :]
-    return np.ascontiguousarray(tail) if len(tail) >= settings.least else None
+    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.laws.latest :]
+    return np.ascontiguousarray(tail) if len(tail) >= settings.hidden.least else None
 
 
 def thinning(visible: Array, settings: Settings) -> int:
@@ -129,91 +119,26 @@ def thinning(visible: Array, settings: Settings) -> int:
     return int(np.clip(period / how.pace, 1, max(len(visible) // how.kept, 1)))
 
 
-def _drawn(problem: Problem, steps: int, wider: float = 1.0, stride: int = 1) -> Array:
-    """Paths, (draws, steps, variables), under parameters and last states drawn from what the series leaves open."""
-    v = problem.states.shape[1]
-    if not problem.linearise():
-        return np.full((1, steps, v), np.nan)
-    last = problem.system.rows[-1]
-    equations = np.column_stack([last[:, :v], last[:, 2 * v : -1]])
-    known = Assimilated(problem.field, problem.states, problem.noise, 0.0, problem.freedom(), equations, 0.0)
-    fields, states = known.draws(_DRAWS, 0, wider)
-    slower = [replace(each, theta=each.theta / stride) for each in fields]
-    return problem.field.paths(np.ascontiguousarray(states), steps, _INTEGRATED / 1e4, BEYOND, fields=slower)
+def leaves_noise(track: Search, noise: float, settings: HiddenSettings) -> bool:
+    """Whether what it leaves of the samples is as large as their noise and white."""
+    left = track.visible - track.states[:, : track.seen]
+    both = np.mean(left[1:] * left[:-1], axis=0) / (np.mean(left**2, axis=0) + 1e-300)
+    return bool(track.noise < settings.noise_more * noise and (both < settings.white).all())
 
 
-@dataclass
-class Track:
-    """A field and the states of one trajectory near (time, seen) samples; noise: in standard deviations."""
-
-    values: Array
-    field: SparseField
-    states: Array
-    noise: float
-
-    @np.errstate(all="ignore")  # steps too far overflow and are taken back
-    def tighten(self, looseness: float) -> None:
-        """States and field with a model error of so much of the noise; the noise that this needs."""
-        search = Search(self.values, self.field, self.states)
-        search.standardise()
-        seen, values = self.values.shape[1], search.states.copy()
-        values[:, :seen] = self.values
-        problem = self._problem(search.field, values, 0.0, search.states)
-        problem.at(looseness)
-        problem.improve(8, 0.01)
-        problem.rescale()
-        if np.isfinite(problem.states).all():
-            self.field, self.states = problem.field, problem.states
-        noise = float(np.sqrt(np.mean(problem.noise[:seen] ** 2)))
-        self.noise = noise if np.isfinite(noise) else np.inf
-
-    def _problem(self, field: SparseField, values: Array, held: float, states: Array) -> Problem:
-        """held: the weight of hidden variables against what is seen."""
-        observed = np.where(np.arange(values.shape[1]) < self.values.shape[1], 1.0, held)
-        weights = np.broadcast_to(observed, values.shape)
-        return Problem(field, values, weights, np.full(values.shape[1], self.noise), states)
-
-    def extended(self, values: Array) -> None:
-        """Over further samples, as the flow goes on. values: all from the beginning."""
-        further = len(values) - len(self.values)
-        ahead = self.field.paths(self.states[-1:], further, _INTEGRATED, BEYOND)[0]
-        self.states = np.concatenate([self.states, np.clip(np.nan_to_num(ahead), -BEYOND, BEYOND)])
-        self.values = values
-
-    def ahead(self, steps: int) -> Array:
-        return self.field.paths(self.states[-1:], steps, _INTEGRATED, BEYOND)[0, :, : self.values.shape[1]]
-
-    def leaves_noise(self, noise: float, settings: HiddenSettings) -> bool:
-        """Whether what it leaves of the samples is as large as their noise and white."""
-        left = self.values - self.states[:, : self.values.shape[1]]
-        both = np.mean(left[1:] * left[:-1], axis=0) / (np.mean(left**2, axis=0) + 1e-300)
-        return bool(self.noise < settings.noise_more * noise and (both < settings.white).all())
-
-    @np.errstate(all="ignore")
-    def draws(self, steps: int, settings: HiddenSettings) -> Array:
-        """(draws, steps, seen): paths that the samples leave possible, noise of a measurement included.
-
-        Hidden variables are held loosely where they are: an affine change of them says nothing, and far along it
-        derivatives mean nothing.
-        """
-        problem = self._problem(self.field, self.states, self.noise / _HELD, self.states)
-        problem.at(_STAGES[-1])
-        paths = _drawn(problem, steps)[:, :, : self.values.shape[1]]
-        return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
-
-    def foretold(self, later: Array, settings: HiddenSettings) -> bool:
-        """Whether samples that it has not seen lie where its draws are, as long as these are close together, and those
-        of a straight line do not: what any smooth path does confirms nothing."""
-        draws, path = self.draws(len(later), settings), self.ahead(len(later))
-        draws = draws[np.isfinite(draws).all(axis=(1, 2))]
-        if not len(draws) > _DRAWS // 2:
-            return False
-        spread = np.sqrt(np.mean((draws - path) ** 2, axis=(0, 2)))
-        known = np.logical_and.accumulate(spread < settings.known)
-        latest = self.states[-2:, : later.shape[1]]
-        line = latest[1] + np.arange(1, len(later) + 1)[:, None] * (latest[1] - latest[0])
-        missed, straight = (np.sqrt(np.mean(((one - later) / spread[:, None])[known] ** 2)) for one in (path, line))
-        return bool(known.sum() >= 6 and missed < settings.missed < straight)
+def _foretold(track: Search, later: Array, laws: LawSettings) -> bool:
+    """Whether samples that it has not seen lie where its draws are, as long as these are close together, and those of a
+    straight line do not: what any smooth path does confirms nothing."""
+    draws, path = track.draws(len(later), _STAGES[-1]), track.ahead(len(later))[:, : track.seen]
+    draws = draws[np.isfinite(draws).all(axis=(1, 2))]
+    if not len(draws) > DRAWS // 2:
+        return False
+    spread = np.sqrt(np.mean((draws - path) ** 2, axis=(0, 2)))
+    known = np.logical_and.accumulate(spread < laws.foretold_close)
+    latest = track.states[-2:, : track.seen]
+    line = latest[1] + np.arange(1, len(later) + 1)[:, None] * (latest[1] - latest[0])
+    missed, straight = (np.sqrt(np.mean(((one - later) / spread[:, None])[known] ** 2)) for one in (path, line))
+    return bool(known.sum() >= 6 and missed < laws.astray < straight)
 
 
 def noise_of(values: Array, rough: float, settings: HiddenSettings) -> float:
@@ -229,7 +154,7 @@ def noise_of(values: Array, rough: float, settings: HiddenSettings) -> float:
     return rough if abs(np.log(sizes[1] / sizes[0])) < settings.noise_even else 0.0
 
 
-def through_noise(values: Array, centre: Array, noise: float, stride: int, settings: Settings) -> Track | None:
+def through_noise(values: Array, centre: Array, noise: float, stride: int, settings: Settings) -> Search | None:
     """A trajectory of a field of degree 2 in three variables that leaves nothing but noise of (time, seen); or None.
 
     It is solved without the last samples, which its draws must then contain. stride: samples in one of the search's.
@@ -242,7 +167,7 @@ def through_noise(values: Array, centre: Array, noise: float, stride: int, setti
                 track.tighten(looseness)
             tracks = sorted(tracks, key=lambda each: each.noise)[: max(2 * len(tracks) // 3, 2)]
         for track in tracks:
-            if _polished(track, noise, how) and track.foretold(values[early:], how):
+            if _polished(track, noise, how) and _foretold(track, values[early:], settings.laws):
                 track.extended(values)
                 for looseness in _STAGES[2:]:
                     track.tighten(looseness)
@@ -251,16 +176,16 @@ def through_noise(values: Array, centre: Array, noise: float, stride: int, setti
     return None
 
 
-def _polished(track: Track, noise: float, settings: HiddenSettings) -> bool:
+def _polished(track: Search, noise: float, settings: HiddenSettings) -> bool:
     """Whether nothing but noise is left, after some further steps where it is nearly so."""
     for _ in range(4):
-        if track.leaves_noise(noise, settings) or not track.noise < 1.4 * noise:
+        if leaves_noise(track, noise, settings) or not track.noise < 1.4 * noise:
             break
         track.tighten(_STAGES[-1])
-    return track.leaves_noise(noise, settings)
+    return leaves_noise(track, noise, settings)
 
 
-def _tracks(values: Array, centre: Array, noise: float, stride: int, settings: Settings) -> list[Track]:
+def _tracks(values: Array, centre: Array, noise: float, stride: int, settings: Settings) -> list[Search]:
     """Where tightening starts: searches along the smoothed path, every `stride`-th of its samples."""
     how, path = settings.hidden, smoothed(values, np.full(values.shape[1], noise))
     places = np.arange((len(path) - 1) % stride, len(path), stride)
@@ -268,10 +193,10 @@ def _tracks(values: Array, centre: Array, noise: float, stride: int, settings: S
     for steps in (3, 4, 4):
         for search in pool:
             search.improve(steps, how.near)
-        pool = different(sorted(pool, key=reached), how)[: how.tracks]
+        pool = different(sorted(pool, key=reached), how)[: how.starts // 2]
     found = []
     for search in (each for each in pool if np.isfinite(each.reached)):
         hidden = CubicSpline(places, search.hidden)(np.arange(len(path))) if stride > 1 else search.hidden
         states = np.column_stack([path, np.clip(hidden, -BEYOND, BEYOND)])
-        found.append(Track(values, replace(search.field, theta=search.field.theta / stride), states, noise))
+        found.append(Search(values, replace(search.field, theta=search.field.theta / stride), states, noise))
     return found

@@ -22,7 +22,7 @@ from scipy.signal import lfilter
 from prophecy.laws import flow
 from prophecy.laws.flow import Terms
 from prophecy.laws.inputs import strongest
-from prophecy.laws.settings import HiddenSettings, Settings
+from prophecy.laws.settings import Settings
 
 Array = NDArray[np.float64]
 
@@ -71,8 +71,8 @@ class Family(NamedTuple):
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
 
 
-#: One after the other; the first is x, its rate and a sinusoidal forcing.
-FAMILIES = Family(4, 3), Family(3, 2), Family(4, 2), Family(3, 3)
+#: One after the other: x, its rate and a sinusoidal forcing, for which there is one start; then those of fewest terms.
+FAMILIES = Family(4, 3), Family(3, 2), Family(3, 3), Family(4, 2)
 
 
 def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
@@ -183,11 +183,11 @@ def unit(values: Array) -> Array:
     return np.asarray(np.clip((values - inside.mean()) / (inside.std() + 1e-300), -_FAR, _FAR))
 
 
-def pairs(visible: Array, centre: Array, lacking: int, settings: HiddenSettings) -> list[Pair]:
+def pairs(visible: Array, centre: Array, lacking: int, centred: float) -> list[Pair]:
     """What may be at hand. centre: the mean of the data in standard deviations; visible + centre has its zero.
 
     lacking: how many hidden variables are put at hand: none (the rate of a visible one has z in it), a rate or an
-    integral, or a rate and one more.
+    integral, or a rate and one more. centred: standard deviations; data farther from zero do not determine their zero.
     """
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
@@ -211,7 +211,7 @@ def pairs(visible: Array, centre: Array, lacking: int, settings: HiddenSettings)
         for source, leaks in ((x, _LEAKS), (x * x, _SQUARE_LEAKS)):
             scaled = [time * time_scale(x) for time in leaks]
             integrals += [(source, time) for time in scaled if abs(time) > _SHORTEST]
-        if abs(zero) < settings.centred:  # undamped from zero, where zero is near the data
+        if abs(zero) < centred:  # undamped from zero, where zero is near the data
             integrals.append((x + zero, -np.inf))
     if lacking == 1:
         for rate, bend in zip(rates, bends, strict=True):
@@ -258,11 +258,11 @@ def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
     return frequency, np.column_stack([rate, pair])[:, : 3 if left < settings.forcing_left else 0]
 
 
-def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[tuple[float, Array]]:
+def guesses(visible: Array, centre: Array, family: Family, all_settings: Settings) -> list[tuple[float, Array]]:
     """Hidden variables of a field, (time, hidden), none much like another, each with the share of the rises of its last
     one that is left open; least first."""
-    seen, degree = visible.shape[1], family.degree
-    whole = pairs(visible, centre, family.variables - seen - 1, settings)
+    seen, degree, settings = visible.shape[1], family.degree, all_settings.hidden
+    whole = pairs(visible, centre, family.variables - seen - 1, all_settings.laws.centred)
     if not whole:
         return []
     scans = [scan(pair, directions(family.variables - 1), degree) for pair in whole]
@@ -283,7 +283,11 @@ def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSetti
     pair, along, left = refine(pair, along, left, degree, noise)
     last = closing(pair, along, degree)[0][:, None]
     made = np.concatenate([pair.u[:, seen:], last], axis=1).swapaxes(1, 2)
-    return sorted(zip(left.tolist(), made, strict=True), key=lambda each: each[0])
+    kept: list[tuple[float, Array]] = []
+    for each in sorted(zip(left.tolist(), made, strict=True), key=lambda each: each[0]):
+        if not alike(visible, each[1], [other for _, other in kept], settings.same).any():
+            kept.append(each)
+    return kept
 
 
 def alike(visible: Array, guess: Array, earlier: Sequence[Array], share: float) -> NDArray[np.bool_]:

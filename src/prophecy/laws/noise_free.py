@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
-from scipy.ndimage import uniform_filter1d
 
 from prophecy.laws.assimilation import Assimilated
-from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.damped import Damped
 from prophecy.laws.flow import EIGHTH, FOURTH
-from prophecy.laws.problem import Steps, linear_field, one_step
+from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.select_terms import shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
@@ -42,30 +40,25 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
     samples that were observed; steps to and from the others do not count.
     """
-    shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
-    starts = [interpolated(field, x, 8, laws.spare * shaped)] if len(x) > 8 else []
-    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
-    closest, left = None, np.inf
-    missed = [_median(steps.missed(each, EIGHTH, 1)) for each in starts]
-    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.roughly:
+    shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
+    if len(x) <= 8:
         return Attempt(None, None, np.inf)
-    for index in np.argsort(missed):
-        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=laws.exact)
-        while 3 * laws.exact.rounding < (coarse := _median(rest)) < laws.roughly:
-            substeps = rough.substeps(EIGHTH, steps.before, laws.exact.share * coarse)
-            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=laws.exact)
-            if _median(rest) > 0.5 * coarse:
-                break
-        if _median(rest) < left:
-            closest, left = rough, _median(rest)
-        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < 3 * laws.exact.rounding else None
-        jumping = rough.jumping(x) if found is None else None
-        if jumping is not None:
-            found = step_by_step(jumping, x, steps, budget, laws.exact)
-        if found is not None:
-            return Attempt(found, rough, left)
-    found = None if shaped else grown(field, x, known, left, laws)
-    return Attempt(found, closest, left) if found is None else Attempt(found, found.field, 0.0)
+    rough = interpolated(field, x, 8, laws.spare * shaped)
+    if field.coefficients > laws.costly and not _median(steps.missed(rough, EIGHTH, 1)) < laws.roughly:
+        return Attempt(None, None, np.inf)
+    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=exact)
+    while 3 * exact.rounding < (coarse := _median(rest)) < laws.roughly:
+        substeps = rough.substeps(EIGHTH, steps.before, exact.share * coarse)
+        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=exact)
+        if _median(rest) > 0.5 * coarse:
+            break
+    left = _median(rest)
+    found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
+    if found is None and (jumping := rough.jumping(x)) is not None:
+        found = step_by_step(jumping, x, steps, budget, exact)
+    if found is None and not shaped:
+        found = grown(field, x, known, left, laws)
+    return Attempt(found, rough if left < np.inf else None, left)
 
 
 def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
@@ -153,8 +146,7 @@ def step_by_step(
     family = field
     field, rest = _thinned(field, steps, substeps, rest, exact)
     short, rest = _shortened(field, family, steps, substeps, rest, exact)
-    last, rest = _weighed(short, steps, substeps, rest, exact)
-    return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
+    return replace(_taken(short, values, steps, substeps, rest, exact), chosen=short is not field)
 
 
 def _taken(
@@ -213,26 +205,6 @@ def _shortened(
     return field, rest
 
 
-def _weighed(
-    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
-) -> tuple[SparseField, Array]:
-    """The field once more, each step counted by what steps around it are missed by: whoever integrated the series was
-    more accurate where little happened."""
-    if not field.count or len(rest) < 4 * exact.around:
-        return field, rest
-    typical = _typical(rest, exact)
-    around = uniform_filter1d(typical**2, exact.around, axis=0, mode="nearest")
-    least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(typical**2, axis=0)))
-    weight = np.where(typical == rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
-    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = np.where(weight[..., None] > 0, weight[..., None] * tangent, 0.0).reshape(-1, field.count)
-    target = np.where(weight > 0, weight * rest, 0.0).reshape(-1)
-    trial = field.moved(Damped(system, target, long=True)(LEAST))
-    there = steps.missed(trial, EIGHTH, substeps)
-    better = np.mean(_typical(there, exact) ** 2) < 1.5**2 * np.mean(typical**2)
-    return (trial, there) if better else (field, rest)
-
-
 def _median(rest: Array) -> float:
     return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
 
@@ -257,7 +229,4 @@ def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
     system = tangent.reshape(-1, tangent.shape[2])
     system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
-    norms = np.linalg.norm(system, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
-    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])
+    return Damped(system, np.zeros(len(system)), long=True).root()

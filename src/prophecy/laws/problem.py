@@ -327,21 +327,3 @@ def _weights(rest: Array) -> Array:
     """Under which least squares minimises the sum of square roots of absolute errors: most of them small, a few not."""
     size = np.nan_to_num(np.abs(rest), nan=np.inf)
     return np.asarray(np.maximum(size, np.median(size) + 1e-12) ** -0.75)
-
-
-def linear_field(field: SparseField, values: Array) -> SparseField | None:
-    """The field, linear in the variables, whose flow is the best linear map from sample to sample.
-
-    Where samples are so far apart that no interpolation helps, that map still has a logarithm.
-    """
-    variables = values.shape[1]
-    matrix = np.eye(variables + 1)
-    ones = np.column_stack([np.ones(len(values) - 1), values[:-1]])
-    matrix[1:][field.own] = np.linalg.lstsq(ones, values[1:], rcond=None)[0].T[field.own]
-    eigenvalues, vectors = np.linalg.eig(matrix)
-    if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > 1e8:
-        return None
-    theta = np.zeros(field.theta.shape)
-    generator = np.real(vectors @ np.diag(np.log(eigenvalues + 0j)) @ np.linalg.inv(vectors))[1:]
-    theta[: variables + 1] = generator.T
-    return field.with_mask(field.mask, theta)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
-from prophecy.laws.kernels.tangents import tangents
+from prophecy.laws.kernels.flow import tangents
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -157,7 +157,7 @@ class SparseField:
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/tangents.py`)."""
+        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/flow.py`)."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]

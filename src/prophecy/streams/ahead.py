@@ -24,13 +24,16 @@ from numpy.typing import NDArray
 from prophecy import _checks, _files
 from prophecy.streams.arguments import checked_level
 from prophecy.streams.kernels import ahead
-from prophecy.streams.rows import AHEAD, WAITING, fresh, rings, settle_ahead
+from prophecy.streams.limits import LARGEST
+from prophecy.streams.rows import AHEAD, RECORDS, STATES, WAITING, WAITINGS, check, fresh, rings
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 2  # of saved files
+FORMAT = 3  # of saved files
+LIMITED = ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting"))
+"""Arrays whose numbers have limits."""
 
 
 class Ahead:
@@ -70,7 +73,8 @@ class Ahead:
 
     def save(self, path: _files.Place) -> None:
         """Write everything to one file, atomically, or to a file open for bytes; no pickles."""
-        settle_ahead(self._arrays)
+        for limits, name in LIMITED:
+            limits.settle(self._arrays[name])
         horizon = len(self._arrays["waiting"])
         meta = {"horizon": horizon, "level": self._level, "settings": dataclasses.asdict(self._settings)}
         _files.write_state(path, "Ahead", FORMAT, meta, **self._arrays)
@@ -78,15 +82,29 @@ class Ahead:
     @classmethod
     def load(cls, path: _files.Place) -> Ahead:
         """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
-        from prophecy.streams.restore import restored_ahead
-
         meta, arrays = _files.read_state(path, "Ahead", FORMAT)
         try:
             horizon = _checks.whole("horizon", meta["horizon"], least=2)
             if arrays["waiting"].shape != (horizon,):  # before anything of its size is made
                 raise ValueError(f"waiting must have {horizon} rows, got shape {arrays['waiting'].shape}")
             model = cls(horizon, checked_level(meta["level"]), Settings.from_file(meta["settings"]))
-            restored_ahead(model._arrays, arrays, model._table)
+            model._restore(arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"{_files.named(path)} is a damaged Ahead file: {error}") from error
         return model
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set a fresh model to the arrays of a file, checked."""
+        if self._arrays.keys() != arrays.keys():
+            raise ValueError(f"it must hold {', '.join(self._arrays)}, and holds {', '.join(arrays)}")
+        for name, mine in self._arrays.items():
+            theirs = arrays[name]
+            if (theirs.dtype, theirs.shape) != (mine.dtype, mine.shape):
+                raise ValueError(f"{name} must be {mine.dtype} {mine.shape}, got {theirs.dtype} {theirs.shape}")
+        check(arrays["records"][:2], self._table)
+        for limits, name in LIMITED:
+            limits.check(arrays[name])
+        if not (np.abs(arrays["rings"]) <= LARGEST).all():
+            raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
+        for name, mine in self._arrays.items():
+            mine[...] = arrays[name]

@@ -6,16 +6,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import _machine
-from prophecy.streams.context import joined
+from prophecy import _checks, _machine
 from prophecy.streams.kernels.entry import Streams
-from prophecy.streams.limits import LARGEST_TIME
+from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
 from prophecy.streams.members import FIXED
-from prophecy.streams.rows import Records, fresh, fresh_clocks, fresh_samples, rings, settle
+from prophecy.streams.rows import (
+    RECORD,
+    Records,
+    check,
+    check_clocks,
+    check_samples,
+    fresh,
+    fresh_clocks,
+    fresh_samples,
+    rings,
+    settle,
+)
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
 
@@ -58,6 +69,28 @@ class Channels:
     def rows(self) -> tuple[Records, Array, Records, Records]:
         """Everything the series know."""
         return self.records, self.rings, self.clocks, self.samples
+
+    def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Set fresh series to what a file holds; ValueError, TypeError or KeyError for anything none could have
+        reached."""
+        records, kept = arrays["records"], arrays["rings"]
+        count = _checks.whole("count", meta["count"], least=0)
+        if count > MOST:
+            raise ValueError(f"count must be at most {MOST}, got {count}")
+        if records.dtype != RECORD:
+            raise ValueError(f"records must have {RECORD.itemsize} bytes each and the fields of this version")
+        check(records, self.table)
+        if not (records["hold"] == self.hold).all():
+            raise ValueError(f"hold must be {int(self.hold)} in every record, as gaps says, got {records['hold']}")
+        check_clocks(arrays["clocks"], self.series, self.settings)
+        check_samples(arrays["samples"], self.series)
+        used = int(min(records["count"].max(), RING))
+        if kept.dtype != np.float64 or kept.shape != (self.series, used):
+            raise ValueError(f"rings must be float64 of shape {(self.series, used)}, got {kept.dtype} {kept.shape}")
+        if not (np.abs(kept) <= LARGEST).all():
+            raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
+        self.rings[:, :used] = kept
+        self.put(records.copy(), self.rings, arrays["clocks"].copy(), arrays["samples"].copy(), count)
 
     def settle(self) -> None:
         """Bring everything inside the limits of a file, before it is written to one."""
@@ -153,8 +186,15 @@ class Channels:
         return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def regular_context(self) -> Array:
-        """The values kept, (series, time), one for each step of the grid: NaN in holes."""
-        return joined(self.records, self.rings, self.context)
+        """The values kept, (series, time), one for each step of the grid, oldest first: NaN in holes and before a
+        series' first. Those whose stamps missed the grid, or came at irregular times, are as brought to it."""
+        kept = np.minimum(self.records["count"], min(RING, self.context))
+        out = np.full((self.series, int(kept.max())), np.nan)
+        for row, record, ring, length in zip(out, self.records, self.rings, kept, strict=True):
+            places = (int(record["count"]) - int(length) + np.arange(length)) % RING
+            missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
+            row[len(row) - length :] = np.where(missing == 1, np.nan, ring[places])
+        return out
 
 
 def _warn_late(late: int, moments: int) -> None:

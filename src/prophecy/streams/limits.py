@@ -15,14 +15,45 @@ LARGEST_TIME = 1e30
 MOST = 2**53
 """Largest count: whole numbers up to here are exact as float64."""
 
+SMALLEST = 1e-200
+"""Squares below this count as zero: their own squares would leave the range of float64."""
+
+ROUNDING, ERROR_ROUNDING = 1e-17, 1e-15
+"""Relative to the newest value: the smallest scale, a tenth of a float64's last digit; and root mean squares of errors
+that are rounding (some five last digits). Then no tail is known, and a score is at most log10(1 + errors seen): the
+largest of n + 1 comes with 1/(n + 1)."""
+
+LEAST = 1e-15
+"""Least probability that is stated: after 10^9 values one of 10^-15 is extrapolated by six decades."""
+
+PRIOR_POWER, BOUND, TIDY = 1e12, 1e16, 64
+"""Of solved readouts: prior variance of the weights times the mean square of the first features, which is next to no
+prior; largest squared norm of a factor times the mean square of the features, beyond which, in a direction the signal
+never excites, the next rounding error would be learned as signal (float64 has 16 digits); and the samples between
+applications of the factors' growth and bound."""
+
+LOWEST, HIGHEST = 0.01, 100.0
+"""Bounds of the tracked quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
+
+TICK_TOLERANCE = 1e-4
+"""How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by rounding."""
+
+ROUNDED = 1e-6
+"""Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
+errors below this share of those that jitter makes, and errors below this share of a change."""
+
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
 
 FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 
+WINDOW = 20
+"""Samples over which level and noise are averaged for alarms, and values seen before anything is called unusual. With
+10 or 40 NAB's development files score 4 to 5 points less."""
+
 LOGS = 32
-"""Logarithms of errors kept, for their mean over `AlarmSettings.window`."""
+"""Logarithms of errors kept, for their mean over `WINDOW`."""
 
 SLOW = 3
 """Slow means of alarms: level, spread, noise."""
@@ -71,6 +102,10 @@ decided."""
 
 WALKED = 2**15
 """Steps of holes that are taken one by one, at most, until values have earned others: 40 ms of work."""
+
+EARNED = 32
+"""Steps of holes that every value pays for: it costs 32 steps on average (some 40 µs) and 40 ms at worst, whatever its
+stamp is. What is left of a hole is passed over."""
 
 PARTS = 6
 """Parts in which the typical interval is tried as a step."""

@@ -1,4 +1,4 @@
-r"""The members of the bank: exact systems over a geometric range of windows, and readouts solved in context.
+r"""The members: exact systems over a geometric range of windows, readouts solved in context, some with seasons.
 
 Everything is read relative to the newest value u. For a memory with (A, B) whose steady response to a constant 1 is
 x₁ = (I - A)⁻¹ B, the relative state z = x - x₁ u obeys
@@ -11,6 +11,8 @@ signal moves within the window instead of where it stands. A readout exact for c
 
 from __future__ import annotations
 
+from math import log
+from statistics import NormalDist
 from typing import NamedTuple
 
 LAGS = 32
@@ -33,20 +35,30 @@ INTERPOLATING = range(9)
 LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995)
 """Levels of the tracked quantiles of the forecast's errors."""
 
+NORMAL = tuple(NormalDist().inv_cdf((1.0 + level) / 2.0) for level in LEVELS)
+OUTER = LEVELS.index(0.98)
+LIGHTEST = log(NORMAL[-1] / NORMAL[OUTER + 1]) / log((1.0 - LEVELS[OUTER + 1]) / (1.0 - LEVELS[-1]))
+"""The same quantiles of a normal law; the one beyond which errors are the tail; and the reciprocal exponent of the
+power law through those of levels 0.99 and 0.9995: no tail is taken to be lighter."""
+
 
 class Solved(NamedTuple):
-    """A member whose readout is solved in context: its features, the degree it starts exact for (0 copies, 1 is the
-    straight line). `Settings.solved_memory` has how fast each forgets."""
+    """A member whose readout is solved in context: its features, and what it starts as (`COPY`, `LINE`, or what the
+    season did on the mean). `Settings.solved_memory` has how fast each forgets."""
 
     name: str
     features: tuple[int, ...]
     start: int
 
 
-# Features: LAGS values relative to the newest, the LegT memories, two alternations, the running mean.
+COPY, LINE, SEASON = range(3)
+
+# Features: LAGS values relative to the newest, the LegT memories, two alternations, the running mean; and for each of
+# two seasons the values one before the next, two before, and on the mean, each with its two neighbours.
 MEMORY = LAGS + ORDER * len(WINDOWS)
-FEATURES = MEMORY + 2 + 1
 _ALTERNATIONS, _MEAN = (MEMORY, MEMORY + 1), MEMORY + 2
+AROUND = _MEAN + 1
+FEATURES = AROUND + 2 * 9
 
 
 def _lags(count: int) -> tuple[int, ...]:
@@ -58,19 +70,31 @@ def _state(window: int, count: int) -> tuple[int, ...]:
     return tuple(range(first, first + count))
 
 
+def _around(seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(AROUND + 9 * season + 3 * kind + j for season in range(seasons) for kind in kinds for j in range(3))
+
+
 SOLVED = (
     Solved(
         "4 lags, 2 alternations, memories of 48 and 256 samples",
         (*_lags(4), *_ALTERNATIONS, *_state(48, 4), *_state(256, 6)),
-        1,
+        LINE,
     ),
-    Solved("15 lags, mean", (*_lags(15), _MEAN), 0),
-    Solved("8 lags, mean", (*_lags(8), _MEAN), 0),
-    Solved("2 lags, mean", (*_lags(2), _MEAN), 0),
+    Solved("15 lags, mean", (*_lags(15), _MEAN), COPY),
+    Solved("8 lags, mean", (*_lags(8), _MEAN), COPY),
+    Solved("2 lags, mean", (*_lags(2), _MEAN), COPY),
+    Solved("6 lags, one and two seasons back and their mean", (*_lags(6), *_around(2, (0, 1, 2))), SEASON),
+    Solved("3 lags, one season back and the mean", (*_lags(3), *_around(2, (0, 2))), SEASON),
+    Solved("2 lags and the shorter season", (*_lags(2), *_around(1, (0, 2))), SEASON),
 )
-"""The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
-are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further
-member is one more line here and its forgetting in `Settings.solved_memory`; the record's layout and the rest follow."""
+"""The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; then
+autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values; last those that
+sleep until there is a season. A further member is one more line here and its forgetting in `Settings.solved_memory`;
+the record's layout and the rest follow."""
+
+AWAKE = sum(member.start != SEASON for member in SOLVED)
+SEASONAL = ("what the shorter season did on the mean", "what the longer season did on the mean")
+"""Solved members that never sleep; and two that sleep and are not solved, the seasonal differences."""
 
 # What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
 SHORT = sorted(
@@ -78,7 +102,10 @@ SHORT = sorted(
 )
 SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
 FIXED = SHORTS + LONGS * len(WINDOWS)
-MEMBERS = FIXED + len(SOLVED)
+BANK = FIXED + AWAKE
+MEMBERS = FIXED + len(SOLVED) + len(SEASONAL)
+"""Constructed members, those that never sleep (the bank), and all of them, the sleeping ones last."""
+
 ROW = 8
 """Rows of tables and factors are padded with zeros to a multiple of this many numbers, which vectorises."""
 

@@ -15,11 +15,10 @@ from prophecy._forecast import Forecast
 from prophecy.frames.clock import is_frame
 from prophecy.frames.collect import read
 from prophecy.frames.source import Source
-from prophecy.streams.arguments import as_moments, checked_level, one_moment, without_none
+from prophecy.streams.arguments import as_moments, checked_level, checked_times, one_moment, step, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between
-from prophecy.streams.times import step
 from prophecy.streams.track import Followed
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 6  # of saved files; others are refused
+FORMAT = 7  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
@@ -286,8 +285,6 @@ class Prophecy:
     @classmethod
     def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Prophecy:
         """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
-        from prophecy.streams.restore import restored
-
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
             series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])
@@ -295,15 +292,13 @@ class Prophecy:
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
             settings = Settings.from_file(meta["settings"])
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
-            restored(model._stream, meta, arrays)
+            model._stream.restore(meta, arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"{_files.named(path)} is a damaged Prophecy file: {error}") from error
         return model
 
     def _times(self, time: ArrayLike | None, moments: int) -> Array | None:
-        from prophecy.streams.times import checked
-
-        return checked(self._stream.stamped, time, moments, self.count)
+        return checked_times(self._stream.stamped, time, moments, self.count)
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")

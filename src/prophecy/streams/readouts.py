@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact_readout import exact, noise_gain
-from prophecy.streams.members import LONG_DEGREES, ORDER, SHORT, SOLVED, WINDOWS
+from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SEASONAL, SHORT, SOLVED, WINDOWS
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def members() -> tuple[Member, ...]:
     """All members, in the order of the record's arrays."""
     short, long = readouts()
     fixed = [readout.member for readout in (*short, *(r for window in long for r in window))]
-    return (*fixed, *(Member(s.name, 0, None, np.nan) for s in SOLVED))
+    return (*fixed, *(Member(name, 0, None, np.nan) for name in (*(s.name for s in SOLVED), *SEASONAL)))
 
 
 def _short(window: int, degree: int) -> Readout:
@@ -123,7 +123,12 @@ def averaging(window: int) -> float:
     return min(1.0, 8.0 / window)
 
 
-def prior(everyone: tuple[Member, ...], solved: float) -> Array:
-    """Simple members first: 1/(degree + 1), and `solved` for each one solved in context, of which there are few."""
-    weights = np.array([solved if m.degree is None else 1.0 / (m.degree + 1) for m in everyone])
-    return np.asarray(weights / weights.sum(), dtype=np.float64)
+def prior(solved: float, bank: float) -> Array:
+    """Simple members first: 1/(degree + 1), and `solved` for each one solved in context, of which there are few. Two
+    rows: while the seasonal members sleep, and while they are awake and all others have `bank` together."""
+    weights = np.array([solved if m.degree is None else 1.0 / (m.degree + 1) for m in members()])
+    asleep, awake = weights.copy(), np.ones(len(weights))
+    asleep[BANK:] = 0.0
+    awake[:BANK] = weights[:BANK] / weights[:BANK].sum() * bank
+    awake[BANK:] = (1.0 - bank) / (len(weights) - BANK)
+    return np.stack([asleep / asleep.sum(), awake])

@@ -1,13 +1,19 @@
 """What a stream knows, in fixed size: the fields of its record, its clock and its samples, each with meaning, unit and
 limits.
 
-A batch is an array of records, saving is writing the array, and a record continues on any machine (`rows`).
+A batch is an array of records, saving is writing the array, and a record continues on any machine (`rows`). Each field
+is one line: the dtype, the check, the table of docs/record.md and the C struct follow from it. Plain lists, without
+NumPy: tools/structs.py writes the C structs when the package is built, `rows` makes dtypes of the same lists, and the
+import compares sizes and offsets.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields
+from math import prod
+from typing import Any, NamedTuple
+
 from prophecy.streams import members as m
-from prophecy.streams.fields import REAL, WHOLE, Field, documented
 from prophecy.streams.limits import (
     AHEAD_FEATURES,
     AHEAD_MEMBERS,
@@ -18,6 +24,7 @@ from prophecy.streams.limits import (
     CENTROIDS,
     DEGREES,
     FLAGS,
+    HIGHEST,
     JITTER,
     KEPT,
     LARGEST,
@@ -25,6 +32,7 @@ from prophecy.streams.limits import (
     LOGS,
     LONGEST,
     LONGEST_REST,
+    LOWEST,
     MEANS,
     MOST,
     MOVED,
@@ -38,11 +46,36 @@ from prophecy.streams.limits import (
     SQUARED,
     TRIES,
 )
-from prophecy.streams.seasonal import FEATURES as SEASON_FEATURES
-from prophecy.streams.seasonal import MEMBERS as SEASONAL
-from prophecy.streams.seasonal import STARTS
+from prophecy.streams.settings import DEFAULT, Group
 
-SEASON_FACTORS = STARTS[-1]
+REAL, WHOLE = "f8", "i8"
+"""Kinds of numbers."""
+
+
+class Field(NamedTuple):
+    """A field of a record: numbers between `low` and `high`. kind: `REAL` or `WHOLE`; missing: NaN is one of them."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    unit: str
+    meaning: str
+    missing: bool = False
+
+
+def documented(fields: tuple[Field, ...]) -> str:
+    """Fields as a table of docs/record.md, and the size of the record."""
+    lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
+    for field in fields:
+        shape = " × ".join(map(str, field.shape)) or "1"
+        numbers = f"{shape}{', whole' if field.kind == WHOLE else ''}"
+        limits = f"{field.low:g} … {field.high:g}{' or NaN' if field.missing else ''}"
+        lines.append(f"| `{field.name}` | {numbers} | {limits} | {field.unit} | {field.meaning} |")
+    return "\n".join([*lines, "", f"{8 * sum(prod(field.shape) for field in fields)} bytes in all."])
+
+
 _SOLVED = (len(m.SOLVED),)
 
 FIELDS = (
@@ -56,7 +89,7 @@ FIELDS = (
     Field("change", REAL, (), -MOVED, MOVED, "signal", "the next value, predicted, less the newest"),
     Field("mean", REAL, (), -MOVED, MOVED, "signal", "running mean of the values"),
     Field("lag", REAL, (m.LAGS,), -LARGEST, LARGEST, "signal", "the last values, newest first"),
-    Field("feature", REAL, (m.FEATURES,), -MOVED, MOVED, "signal", "lags and memories relative to the newest value"),
+    Field("feature", REAL, (m.FEATURES,), -MOVED, MOVED, "signal", "lags, memories, seasons less the newest value"),
     Field("alternation", REAL, (2,), -MOVED, MOVED, "signal", "filters that hold what alternates"),
     Field("prediction", REAL, (m.MEMBERS,), -MOVED, MOVED, "signal", "the next change, as each member predicts it"),
     Field("weight", REAL, (m.MEMBERS,), 0, 1, "probability", "weight of each member; they add up to 1"),
@@ -66,8 +99,8 @@ FIELDS = (
     Field("error_scale", REAL, (), 0, SQUARED, "signal²", "discounted mean squared error of the forecast"),
     Field("error_peak", REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
     Field("last_error_peak", REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
-    Field("quantile", REAL, (len(m.LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
-    Field("tail", REAL, (), -1, 4, "1", "how much heavier the tail of its errors is than a normal one's"),
+    Field("quantile", REAL, (len(m.LEVELS),), LOWEST, HIGHEST, "root mean squares", "quantiles of its absolute errors"),
+    Field("tail", REAL, (), 0, 4, "1", "mean logarithm by which errors beyond the quantile of level 0.98 pass it"),
     Field("bias", REAL, (m.FIXED,), -MOVED, MOVED, "signal", "average error of each constructed member"),
     Field("squared_bias", REAL, (m.FIXED,), 0, SQUARED, "signal²", "average of its square"),
     Field("factor", REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
@@ -101,22 +134,8 @@ FIELDS = (
     Field("season_rest", WHOLE, (), 0, LONGEST_REST, "checks", "checks to skip, since the members did not help"),
     Field("season_rests", WHOLE, (), 0, LONGEST_REST, "checks", "how many were skipped the last time"),
     Field("season_seen", WHOLE, (), 0, MOST, "samples", "values the seasonal readouts have learned from"),
-    Field("season_mixed", WHOLE, (), 0, MOST, "samples", "values the seasonal mixture has learned from"),
-    Field("season_since", WHOLE, (), 0, MOST, "samples", "values learned from since the last check"),
-    Field("season_moves", REAL, (), 0, 1e300, "signal²", "sum of the squared differences since the last check"),
-    Field("season_alone", REAL, (), 0, 1e300, "signal²", "sum of the bank's own squared errors since the last check"),
-    Field("season_power", REAL, (), 0, SQUARED, "signal²", "mean square of the seasonal features"),
-    Field("season_features", REAL, (SEASON_FEATURES,), -MOVED, MOVED, "signal", "lags and seasons, less the newest"),
-    Field("season_weights", REAL, (3, SEASON_FEATURES), -1e120, 1e120, "1", "weights of the seasonal readouts"),
-    Field("season_factor", REAL, (SEASON_FACTORS,), -1e107, 1e107, "1/signal", "roots of their covariances"),
-    Field("season_growth", REAL, (3,), 1, 2, "1", "growth of the roots not yet applied to them"),
-    Field("season_size", REAL, (3,), 0, 1e240, "1/signal²", "sums of their squares when it was last applied"),
-    Field("season_errors", REAL, (3,), 0, MOVED, "signal", "their mean absolute errors"),
-    Field("season_ahead", REAL, (SEASONAL,), -MOVED, MOVED, "signal", "next change, by the bank and each member"),
-    Field("season_mix", REAL, (SEASONAL,), 0, 1, "probability", "weight of the bank and of each seasonal member"),
-    Field("season_scales", REAL, (SEASONAL,), 0, SQUARED, "signal²", "their discounted mean squared errors"),
-    Field("season_peak", REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in this block"),
-    Field("season_last_peak", REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("season_errors", REAL, (len(m.SOLVED) - m.AWAKE,), 0, MOVED, "signal", "their mean absolute errors"),
+    Field("season_alone", REAL, (), -MOVED, MOVED, "signal", "next change, as the bank without them predicts it"),
     Field("season_sums", REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field(
         *("season_filled", WHOLE, (RING // FLAGS,), 0, 2**FLAGS - 1, "flags"),
@@ -244,6 +263,82 @@ WAITING_FIELDS = (
     Field("mixed", REAL, (), -_SUM, _SUM, "signal", "the prediction", True),
 )
 """One prediction that waits for its value."""
+
+# The table of all constants, and the layouts of all structs.
+
+_S, _W, _L = len(m.SOLVED), len(m.WINDOWS), len(m.LEVELS)
+_REAL = (
+    *(("short", m.LAGS * m.padded(m.SHORTS)), ("long", _W * m.ORDER * m.padded(m.ORDER + m.LONGS))),
+    *(
+        ("steady", (_W, m.ORDER)),
+        ("prior", (2, m.MEMBERS)),
+        ("gain", m.FIXED),
+        ("averaging", m.FIXED),
+        ("bias_rate", m.FIXED),
+    ),
+    *(("short_slope", (m.LAGS, m.SHORTS)), ("long_slope", (_W, m.ORDER, m.LONGS)), ("slope_gain", m.FIXED)),
+    *(("slope_bias", m.FIXED), ("slope_left", m.FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, m.WIDTH))),
+    *(("raise_by", _L), ("lower_by", _L)),
+)
+_WHOLE = (("longest", _S), ("sloped", m.FIXED))
+_PLACE = (
+    *(("reach", m.padded(m.SHORTS) // m.ROW), ("block_of", _W), ("index", (_S, m.WIDTH))),
+    *(("used", _S), ("stride", _S), ("place", _S)),
+)
+
+
+def _of_settings(settings: Group) -> list[Any]:
+    """Fields of a record for these numbers; those of a group are a record in a record."""
+    found: list[Any] = []
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, Group):
+            found.append((field.name, _of_settings(value)))
+        elif isinstance(value, tuple):
+            found.append((field.name, REAL, (len(value),)))
+        else:
+            found.append((field.name, WHOLE if field.type == "int" else REAL, ()))
+    return found
+
+
+def _placed(kind: str, sizes: Any) -> list[Any]:
+    return [(name, kind, shape if isinstance(shape, tuple) else (shape,)) for name, shape in sizes]
+
+
+TABLE = [*_placed(REAL, _REAL), *_placed(WHOLE, _WHOLE), *_placed("u8", _PLACE), *_of_settings(DEFAULT)]
+"""All constants of the step in one record: what follows from the members, and the settings under their own names.
+
+short (lags, members): weights of the short members on the lags; `reach`: how many lags each block of them reads.
+long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. prior: asleep
+and awake. gain: noise gains.
+short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
+a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
+index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
+its oldest lag; needed: samples before it predicts by its own readout.
+"""
+
+
+def _layout(some: tuple[Field, ...]) -> list[Any]:
+    return [(field.name, field.kind, field.shape) for field in some]
+
+
+def leaves(layout: list[Any]) -> list[str]:
+    """All fields in their order; those of a record in a record are `group.field`."""
+    inner = (
+        [f"{name}.{leaf}" for leaf in leaves(kind)] if isinstance(kind, list) else [name] for name, kind, *_ in layout
+    )
+    return [leaf for some in inner for leaf in some]
+
+
+LAYOUTS: dict[str, list[Any]] = {
+    "Record": _layout(FIELDS),
+    "Clock": _layout(CLOCK_FIELDS),
+    "Samples": _layout(SAMPLE_FIELDS),
+    "Ahead": _layout(AHEAD_FIELDS),
+    "Waiting": _layout(WAITING_FIELDS),
+    "Table": TABLE,
+}
+"""The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct."""
 
 
 if __name__ == "__main__":

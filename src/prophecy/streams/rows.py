@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.streams import members as m
-from prophecy.streams.fields import WHOLE, Field
 from prophecy.streams.kernels.entry import begin_all, layout
-from prophecy.streams.layouts import LAYOUTS
 from prophecy.streams.limits import ON_GRID, RECENT, RING, SHORTEST
-from prophecy.streams.record import AHEAD_FIELDS, CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS, WAITING_FIELDS
+from prophecy.streams.record import (
+    AHEAD_FIELDS,
+    CLOCK_FIELDS,
+    FIELDS,
+    LAYOUTS,
+    SAMPLE_FIELDS,
+    WAITING_FIELDS,
+    WHOLE,
+    Field,
+)
 from prophecy.streams.settings import DEFAULT, Settings
 
 Records = NDArray[np.void]
@@ -87,12 +94,6 @@ RECORDS, CLOCKS, ALL_SAMPLES = map(Limits, (FIELDS, CLOCK_FIELDS, SAMPLE_FIELDS)
 STATES, WAITINGS = Limits(AHEAD_FIELDS), Limits(WAITING_FIELDS)
 
 
-def settle_ahead(arrays: dict[str, NDArray[Any]]) -> None:
-    """The same for the arrays of an `Ahead`."""
-    for limits, name in ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting")):
-        limits.settle(arrays[name])
-
-
 def settle(records: Records, clocks: Records, samples: Records) -> None:
     """Bring everything that streams know inside the limits of a file, in place."""
     for limits, some in ((RECORDS, records), (CLOCKS, clocks), (ALL_SAMPLES, samples)):
@@ -127,23 +128,18 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     RECORDS.check(records)
     t = table[0]
     require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
-    require(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
-    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
-    require(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
+    least = 0.999 * t["share"] * t["prior"][records["season_on"]]
+    require(records, "weight", records["weight"] >= least, "must be at least the share")
     for name in ("learned", "known", "gap"):
         require(records, name, records[name] <= records["count"], "must be at most count")
     require(records, "learned", records["learned"] <= records["known"], "must be at most known")
-    for name in ("season_mix", "shrink_weight"):
-        require(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    require(records, "shrink_weight", np.abs(records["shrink_weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     periods = records["season_periods"]
     require(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
     require(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")
     learned = records["learned"] > 0
-    for name in ("scale", "error_scale"):
-        positive = records[name] > 0.0
-        require(
-            records, name, positive | ~(learned[:, None] if positive.ndim > 1 else learned), "must be positive by now"
-        )
+    positive = (records["scale"][:, : m.BANK] > 0.0).all(axis=1) & (records["error_scale"] > 0.0)
+    require(records, "error_scale", positive | ~learned, "and all scales must be positive by now")
     began = records["count"] > 0
     newest = records["lag"][:, 0] == records["last"]
     require(records, "lag", newest | ~began, "must begin with the newest value")

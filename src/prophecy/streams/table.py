@@ -12,8 +12,21 @@ from scipy.special import ndtri
 
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
-from prophecy.streams.members import LAGS, LEVELS, ORDER, PLACES, ROW, SOLVED, STRIDES, WINDOWS
-from prophecy.streams.readouts import Readout, averaging, members, prior, readouts
+from prophecy.streams.members import (
+    AROUND,
+    LAGS,
+    LEVELS,
+    LINE,
+    NORMAL,
+    ORDER,
+    PLACES,
+    ROW,
+    SEASON,
+    SOLVED,
+    STRIDES,
+    WINDOWS,
+)
+from prophecy.streams.readouts import Readout, averaging, prior, readouts
 from prophecy.streams.rows import TABLE
 from prophecy.streams.settings import Group, Settings
 
@@ -36,7 +49,7 @@ def between(level: float) -> tuple[int, bool, float]:
 
     Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
     """
-    knots, normal = ndtri((1.0 + _LEVELS) / 2.0), float(ndtri((1.0 + level) / 2.0))
+    knots, normal = np.array(NORMAL), float(ndtri((1.0 + level) / 2.0))
     above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
     inside = above > 0 and normal <= float(knots[above])
     start = float(knots[above - 1]) if inside else 0.0
@@ -68,7 +81,6 @@ def table(settings: Settings) -> NDArray[np.void]:
     _about_members(t, [*short, *(r for window in long for r in window)], settings)
     _about_solved(t, settings)
     t["raise_by"], t["lower_by"] = np.exp(settings.rate * _LEVELS), np.exp(settings.rate * (_LEVELS - 1.0))
-    t["normal"] = ndtri((1.0 + _LEVELS) / 2.0)
     made.flags.writeable = False
     return made
 
@@ -76,9 +88,9 @@ def table(settings: Settings) -> NDArray[np.void]:
 def _about_members(t: Any, readouts: list[Readout], settings: Settings) -> None:
     windows = np.array([readout.member.window for readout in readouts])
     t["gain"] = [readout.member.gain for readout in readouts]
-    t["prior"] = prior(members(), settings.prior_solved)
+    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
     t["averaging"] = [averaging(int(window)) for window in windows]
-    t["bias_rate"] = np.minimum(settings.fastest_bias, 1.0 / windows)
+    t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / windows)
     t["sloped"] = [readout.slope is not None for readout in readouts]
     for name in ("gain", "bias", "left"):
         t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]
@@ -93,5 +105,10 @@ def _about_solved(t: Any, settings: Settings) -> None:
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
         t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
         t["needed"][r] = t["longest"][r] + settings.equations * count
-        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
-        t["start"][r, 0] = -float(member.start)
+        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy; from
+        # the mean of this phase to that of the next is what the season did.
+        if member.start == LINE:
+            t["start"][r, 0] = -1.0
+        elif member.start == SEASON:
+            now = member.features.index(AROUND + 6)
+            t["start"][r, now], t["start"][r, now + 1] = -1.0, 1.0

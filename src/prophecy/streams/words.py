@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, JITTER, QUARTER, RANDOM, THEN, VALUE
+from prophecy.streams.limits import AS_NOISE, ERROR_ROUNDING, JITTER, QUARTER, RANDOM, THEN, VALUE
+from prophecy.streams.members import BANK, SEASONAL
 from prophecy.streams.readouts import members
-from prophecy.streams.seasonal import MEMBERS as SEASONAL
 from prophecy.streams.settings import Settings
 
 MENTIONED = 5
 DOUBTED = 0.95
 """Share of the change forecast by the members below which the sentence about shrinkage is given."""
-
-_SEASONAL = (
-    "the bank",
-    "lags, one and two seasons back and their mean (memory 1000 values)",
-    "lags, one season back and the mean (memory 500 values)",
-    "lags and the shorter season (memory 200 values)",
-    "what the shorter season did on the mean",
-    "what the longer season did on the mean",
-)
 
 
 def explained(stream: Channels, series: int, gaps: str) -> str:
@@ -40,14 +31,15 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     lines = [
         f"{stream.count} values seen. Recent predictions are {_off(error)} (root mean square); copying the last value "
         f"would be {_off(copy)}{as_much}.",
-        f"It mixes {len(shares)} members, each weighted by how well it has predicted lately. Those that count most:",
+        f"It mixes {np.count_nonzero(shares)} members, each weighted by how well it has predicted lately. Those that "
+        "count most:",
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
             lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: {_off(_plain(np.sqrt(scales[i]), record, stream))}")
     lines += _about_shrinkage(record)
-    lines += _about_seasons(stream, record)
-    lines.append(_about_slope(stream.slope()[1][series], record))
+    lines += _about_seasons(stream, record, shares[BANK:])
+    lines.append(_about_slope(stream.slope()[1][series], float(shares[BANK:].sum())))
     lines += _about_time(stream, record)
     lines += _about_sensor(record, stream.settings)
     if record["gap"]:
@@ -58,7 +50,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
 def _plain(error: float, record: Any, stream: Channels) -> float:
     """An error, 0 where it is not more than rounding makes of the newest value."""
     largest = max(abs(float(record["last"])), float(np.abs(record["lag"]).max()))
-    return 0.0 if error <= stream.settings.error_rounding * largest else float(error)
+    return 0.0 if error <= ERROR_ROUNDING * largest else float(error)
 
 
 def _off(error: float) -> str:
@@ -76,7 +68,7 @@ def _about_shrinkage(record: Any) -> list[str]:
     ]
 
 
-def _about_seasons(stream: Channels, record: Any) -> list[str]:
+def _about_seasons(stream: Channels, record: Any, shares: Any) -> list[str]:
     periods = [float(period) for period in record["season_periods"] if period > 0.0]
     if not periods:
         return []
@@ -86,20 +78,16 @@ def _about_seasons(stream: Channels, record: Any) -> list[str]:
     lines = [f"{which} {' and '.join(named)} was seen (autocorrelation {strengths})."]
     if not record["season_on"]:
         return [lines[0] + " Using it does not help at present, so it is left out."]
-    shares = _season_shares(record)
-    best = 1 + int(np.argmax(shares[1:]))
-    lines.append(
-        f"Seasonal members count for {1.0 - shares[0]:.0%} of the forecast, most of all {_SEASONAL[best]} "
-        f"({shares[best]:.0%} of {SEASONAL} parts); without them it would be off by "
-        f"{np.sqrt(record['season_scales'][0]):.3g}."
-    )
-    return lines
+    said = f"Seasonal members count for {shares.sum():.0%} of the forecast"
+    alone, together = record["season_sums"]
+    if alone > 0.0:
+        said += f"; with them its mean absolute error is {together / alone:.0%} of what it would be without"
+    return [*lines, said + "."]
 
 
-def _about_slope(leaning: Any, record: Any) -> str:
+def _about_slope(leaning: Any, seasonal: float) -> str:
     """What the derivative comes from most: a readout, the path to the forecast, or the season."""
     best = int(np.argmax(leaning))
-    seasonal = 1.0 - float(_season_shares(record)[0]) if record["season_on"] else 0.0
     path = max(1.0 - float(np.sum(leaning)), 0.0) if np.any(leaning) else 0.0
     sources = [
         ((1.0 - seasonal) * leaning[best], f"on the {members()[best].name}"),
@@ -108,12 +96,6 @@ def _about_slope(leaning: Any, record: Any) -> str:
     ]
     share, source = max(sources)
     return f"Its derivative leans most ({share:.0%}) {source}."
-
-
-def _season_shares(record: Any) -> Any:
-    """What the bank and each seasonal member count for in the forecast."""
-    weight = record["season_mix"] / np.where(record["season_scales"] > 0.0, record["season_scales"], 1.0)
-    return weight / weight.sum()
 
 
 def _span(seconds: float) -> str:
@@ -170,7 +152,7 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
 
 def _name(index: int) -> str:
     member = members()[index]
-    if member.degree is not None:
+    if member.degree is not None or member.name in SEASONAL:
         return member.name
     words = re.sub(r"(\d+) lags", r"the last \1 values", member.name).replace("2 alternations", "how they alternate")
     return f"a regression on {words.replace('samples', 'values')}"

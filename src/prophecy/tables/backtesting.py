@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
-from prophecy.forecasting.batch import in_order
 from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
 from prophecy.frames.table import unstacked
-from prophecy.tables.forecasting import Bounds, Progress, Season, Task, load_models, shown, solve_task
-from prophecy.tables.regressors import known_for
+from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
+from prophecy.tables.regressors import Regressors
 from prophecy.tables.rivals import Model, rivals
 
 if TYPE_CHECKING:
@@ -178,8 +177,10 @@ def backtest_sources(
     _checks.seasons(season)
     others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
-    tasks = [_fold(sources[name], cut, horizon, season, known) for name, cuts in plan.items() for cut in cuts]
-    load_models()
+    regressors = Regressors(known)
+    tasks = [_fold(sources[name], cut, horizon, season, regressors) for name, cuts in plan.items() for cut in cuts]
+    from prophecy.forecasting.batch import in_order  # loads the models, before processes share them
+
     with shown(progress, len(tasks), "fold") as tell:
         one = partial(solve_task, horizon=horizon, **options)
         ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]
@@ -213,8 +214,8 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
     return cuts
 
 
-def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> Task:
-    found = known_for(known, source, 0)
+def _fold(source: Source, cut: int, horizon: int, season: Season, known: Regressors) -> Task:
+    found = known(source, 0)
     part = None if found is None else replace(found, values=found.values[: cut + horizon])
     seasons = source.series.seasons(cut) or None if season is None else season
     return Task(source.values[:cut], seasons, part)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.names import for_matplotlib
-from prophecy.tables.panels import DARK, LIGHT, Colours, Panel, Picture
+from prophecy.tables.pictures import DARK, LIGHT, Colours, Panel, Picture
 
 DPI = 160  # of pictures on disk: sharp on a slide
 

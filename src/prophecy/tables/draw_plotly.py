@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.names import for_html
-from prophecy.tables.panels import DARK, LIGHT, Band, Colours, Line, Look, Panel, Picture
+from prophecy.tables.pictures import DARK, LIGHT, Band, Colours, Line, Look, Panel, Picture
 
 HEIGHT = 300  # pixels of a panel
 BETWEEN = 62  # pixels between two: an axis and a title

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
-from prophecy.forecasting.batch import Stopped, in_order
 from prophecy.frames.collect import is_table, read, split
 from prophecy.frames.source import Key, Source
-from prophecy.tables.regressors import known_for
+from prophecy.tables.regressors import Regressors
 
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
     from prophecy.forecasting.known import Known
@@ -124,7 +123,8 @@ def forecast(
     """
     source = read(data, time, columns, duplicates)
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
-    return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
+    task = _task(source, horizon, season, Regressors(known))
+    return _dressed(solve_task(task, horizon=horizon, **options), source)
 
 
 def forecast_many(
@@ -203,7 +203,8 @@ def forecast_sources(
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds and settings of `forecast`."""
     horizon, keys = _checks.whole("horizon", horizon), list(sources)
-    tasks = [_task(source, horizon, season, known) for source in sources.values()]
+    regressors = Regressors(known)
+    tasks = [_task(source, horizon, season, regressors) for source in sources.values()]
 
     def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
         named = ((keys[place], answer) for place, answer in found)
@@ -211,7 +212,8 @@ def forecast_sources(
 
     if not tasks:
         return Forecasts()
-    load_models()
+    from prophecy.forecasting.batch import Stopped, in_order  # loads the models, before processes share them
+
     one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
     with shown(progress, len(tasks)) as tell:
         try:
@@ -237,6 +239,8 @@ def _solved_on(
 
 
 def _piece(one: Callable[[Any], Forecast], piece: tuple[int, Sequence[Any]]) -> tuple[int, list[Forecast | Failure]]:
+    from prophecy.forecasting.batch import in_order
+
     return piece[0], in_order(one, piece[1], 1, None)
 
 
@@ -252,14 +256,9 @@ def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> 
         client.cancel(futures)
 
 
-def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
+def _task(source: Source, horizon: int, season: Season, known: Regressors) -> Task:
     seasons = source.series.seasons() or None if season is None else season
-    return Task(source.values, seasons, known_for(known, source, _checks.whole("horizon", horizon)))
-
-
-def load_models() -> None:
-    """Load what forecasts, before processes are made that share it."""
-    import prophecy.forecasting.entry  # noqa: F401
+    return Task(source.values, seasons, known(source, _checks.whole("horizon", horizon)))
 
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:

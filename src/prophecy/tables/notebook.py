@@ -10,7 +10,7 @@ import numpy as np
 from prophecy._forecast import Failure, Forecast
 from prophecy.frames.names import for_html
 from prophecy.tables.framing import source_of
-from prophecy.tables.panels import Line, Panel, of_forecast
+from prophecy.tables.pictures import Line, Panel, of_forecast
 
 if TYPE_CHECKING:
     from prophecy.streams.track import Followed

@@ -14,7 +14,7 @@ from prophecy.frames.clock import in_narwhals, is_frame
 from prophecy.frames.collect import as_frame, read, split
 from prophecy.frames.columns import Hints, kind_of
 from prophecy.frames.roles import JOINT
-from prophecy.frames.source import Source
+from prophecy.frames.source import Key, Source
 from prophecy.frames.table import open_table
 from prophecy.frames.times import Times
 
@@ -27,23 +27,37 @@ WORDS = 30  # of a column of text that become regressors
 NOTHING = Hints()
 
 
-def known_for(known: Any, source: Source, horizon: int) -> Known | None:
-    """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
-    if known is None:
-        return None
-    from prophecy.forecasting.known import Known
+class Regressors:
+    """What is known in advance, for any series: a table (or the name of a file), read once; numbers row by row; or
+    known(source, horizon), for callers that have their own tables."""
 
-    if callable(known):  # known(source, horizon), for callers that have their own tables
-        made: Known = known(source, horizon)
-        return made
-    if isinstance(known, str | os.PathLike):
-        known = as_frame(open_table(os.fspath(known)))
-    if not is_frame(known) and not isinstance(known, Mapping):
-        return _row_by_row(known, source, horizon)
-    found = _of_key(encoded(known, source), source)
-    if source.series.times is None or found.series.times is None:
-        return _row_by_row(found.series.values, source, horizon, found.names)
-    return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
+    def __init__(self, known: Any) -> None:
+        if isinstance(known, str | os.PathLike):  # times may come again: which column is the key, the series say
+            known = as_frame(open_table(os.fspath(known), Hints(duplicates="mean")))
+        self._known = known
+        self._read: dict[Any, dict[Key, Source]] = {}  # by what the series say of their times and keys
+
+    def __call__(self, source: Source, horizon: int) -> Known | None:
+        """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
+        known, kind = self._known, source.kind
+        if known is None or callable(known):
+            return None if known is None else known(source, horizon)
+        if not is_frame(known) and not isinstance(known, Mapping):
+            return _row_by_row(known, source, horizon)
+        alike = (kind.key, kind.time, kind.as_index, source.series.times is None)
+        if alike not in self._read:
+            self._read[alike] = _by_key(encoded(known, source), source)
+        parts = self._read[alike]
+        found = parts.get(None, parts.get(source.key))
+        if found is None:
+            raise ValueError(
+                f"known has no rows for {', '.join(kind.key)} = {source.key!r}; add them, or leave that series out"
+            )
+        if source.series.times is None or found.series.times is None:
+            return _row_by_row(found.series.values, source, horizon, found.names)
+        from prophecy.forecasting.known import Known
+
+        return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
 
 
 def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:
@@ -121,17 +135,13 @@ def encoded(known: Any, source: Source) -> Any:
     return frame.to_native()
 
 
-def _of_key(known: Any, source: Source) -> Source:
-    """The rows of a frame of regressors that belong to a series: all, or those with its key."""
-    keys, names = source.kind.key, list(getattr(known, "columns", getattr(known, "column_names", known)))
+def _by_key(known: Any, source: Source) -> dict[Key, Source]:
+    """The rows of a frame of regressors for each key of a series' table; under None where they are for all."""
+    keys = source.kind.key
+    names = list(known) if isinstance(known, Mapping) else getattr(in_narwhals(known), "columns", [])
     time = source.kind.time if not source.kind.as_index and source.kind.time in names else None
     time = "" if source.series.times is None else time  # numbers such as hours are regressors then
     if not keys or not all(name in names for name in keys):
-        return read(known, time)
+        return {None: read(known, time)}
     parts = split(known, keys if len(keys) > 1 else keys[0], time)
-    parts |= {JOINT.join(map(str, key)): part for key, part in parts.items() if isinstance(key, tuple)}
-    if source.key not in parts:
-        raise ValueError(
-            f"known has no rows for {', '.join(keys)} = {source.key!r}; add them, or leave that series out"
-        )
-    return parts[source.key]
+    return parts | {JOINT.join(map(str, key)): part for key, part in parts.items() if isinstance(key, tuple)}

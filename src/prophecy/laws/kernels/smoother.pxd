@@ -4,6 +4,3 @@ cdef double _eliminate(
     long long v, long long parameters, double* block, double* rows, double* rest) noexcept nogil
 cdef void _substitute(
     double* rows, double* change, long long time, long long v, long long parameters, double* out) noexcept nogil
-cdef void _filtered(
-    double* misfit, double* weights, double* defects, double* tangent, double* tightness, double prior, long long time,
-    long long v, double* block, double* out) noexcept nogil

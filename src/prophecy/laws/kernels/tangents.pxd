@@ -20,8 +20,9 @@ cdef struct Derived:
     long long* chosen
     long long* whose
 
-cdef long long _room(Terms* terms, Tableau* tableau, long long count, long long columns) noexcept nogil
-cdef void _derived_for(Terms* terms, Tableau* tableau, long long lanes, Derived* derived, double** room) noexcept nogil
+cdef int read_parameters(Terms* terms, object chosen, object whose, bint derivatives, Derived* derived) except -1
+cdef long long derived_room(Terms* terms, Tableau* tableau, long long lanes, long long columns) noexcept nogil
+cdef void derived_for(Terms* terms, Tableau* tableau, long long lanes, Derived* derived, double** room) noexcept nogil
 cdef void _linear(Terms* terms, Lanes* field, Work* work, Derived* derived, long long stage) noexcept nogil
 cdef void _answers(Terms* terms, Tableau* tableau, double* h, long long lanes, Derived* derived) noexcept nogil
 cdef double _share(long long which, double* at, long long v, long long lanes, long long lane) noexcept nogil
@@ -29,12 +30,6 @@ cdef void _by_parameters(Terms* terms, Tableau* tableau, long long lanes, Derive
 cdef void _sum_of_products(
     double* out, double* left, long long left_step, double* right, long long right_step, long long count,
     long long lanes) noexcept nogil
-cdef void _onwards(
+cdef void onwards(
     Terms* terms, Lanes* field, Tableau* tableau, long long filled, Work* work, Derived* derived) noexcept nogil
-cdef void _switched(Terms* terms, Lanes* field, long long lane, Work* work, Derived* derived) noexcept nogil
-cdef void _tangents(
-    Terms* terms, double* theta, Tableau* tableau, Derived* derived, double* points, long long count, long long* substeps,
-    double* room, double* ends, double* out) noexcept nogil
-cdef void _all_tangents(
-    Terms* terms, double* theta, Tableau* tableau, Derived* derived, double* points, long long* substeps,
-    long long* chosen, long long count, double* room, double* ends, double* out) noexcept nogil
+cdef void switched(Terms* terms, Lanes* field, long long lane, Work* work, Derived* derived) noexcept nogil

@@ -1,60 +1,21 @@
-"""Steps of a flow from sample to sample, and how they depend on their start and on the parameters of the field."""
+"""How steps of a flow depend on their start and on the parameters of the field."""
 
 import cython
-import numpy as np
-from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
+from cython.cimports.prophecy.laws.kernels.arrays import indices
 from cython.cimports.prophecy.laws.kernels.unrolled import (
-    FEW,
-    LANES,
-    Lanes,
-    Terms,
-    any_switches,
     copy,
     evaluate,
     evaluate_slopes,
     fill,
-    lanes_of,
-    lanes_room,
     leading,
-    read_terms,
     slope_along,
     take,
 )
-from cython.cimports.prophecy.laws.kernels.stepping import (
-    Tableau,
-    Work,
-    alike,
-    begin,
-    look_for_switches,
-    one_less,
-    read_tableau,
-    step,
-    until_switch,
-    work_for,
-    work_room,
-)
 
 
-def steps(table, theta, method, points, substeps):
-    """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
-    return tangents(table, theta, method, (), (), points, substeps, False)[0]
-
-
-def tangents(table, theta, method, chosen, whose, points, substeps, derivatives=True):
-    """One sample onwards from each point, and its derivatives (none where these are not wanted).
-
-    Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, shift or rate of function chosen[c].
-    Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
-    with the parameters; both by the same steps, so that the derivatives are those of the numbers computed.
-    """
-    theta, points = np.ascontiguousarray(theta, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
-    chosen, whose, substeps = (np.ascontiguousarray(each, dtype=np.int64) for each in (chosen, whose, substeps))
-    if len(substeps) and substeps.min() < 1:
-        raise ValueError(f"substeps must be at least 1, got {substeps.min()}")
-    terms, tableau, derived = cython.declare(Terms), cython.declare(Tableau), cython.declare(Derived)
-    read_terms(table, cython.address(terms))
-    read_tableau(method, cython.address(tableau))
-    v, count = terms.variables, cython.declare(cython.longlong, len(points))
+def read_parameters(terms, chosen, whose, derivatives, derived):
+    """Which parameters there are derivatives with, checked; none at all where these are not wanted."""
+    v = terms.variables
     derived.parameters = len(chosen)
     derived.columns = v + derived.parameters if derivatives else 0
     derived.chosen = indices(chosen, "chosen", (derived.parameters,))
@@ -64,31 +25,18 @@ def tangents(table, theta, method, chosen, whose, points, substeps, derivatives=
         there = terms.size if owner >= 0 else terms.functions
         if not (0 <= derived.chosen[c] < there and -2 - v - v * v < owner < v):
             raise ValueError(f"parameter {c} is none of the field: chosen {derived.chosen[c]}, whose {owner}")
-    ends, made = np.empty(points.shape), np.empty((count, v, derived.columns))
-    work = np.empty(_room(cython.address(terms), cython.address(tableau), count, derived.columns))
-    weights, at = doubles(theta, "theta", (terms.size, v)), doubles(points, "points", (count, v))
-    counts, room = indices(substeps, "substeps", (count,)), doubles(work, "work", work.shape)
-    reached, out = doubles(ends, "ends", ends.shape), doubles(made, "out", made.shape)
-    with cython.nogil:
-        _tangents(
-            cython.address(terms), weights, cython.address(tableau), cython.address(derived), at, count, counts, room,
-            reached, out,
-        )  # fmt: skip
-    return ends, made
+    return 0
 
 
-def _room(terms, tableau, count, columns):
-    """How many numbers `_tangents` works in."""
+def derived_room(terms, tableau, lanes, columns):
+    """How many numbers `derived_for` takes from its room."""
     v, size, factors, stages = terms.variables, terms.size, terms.variables + terms.functions, tableau.count
-    lanes: cython.longlong = min(LANES, count)
-    fields = lanes_room(terms, lanes) + lanes_room(terms, FEW)
-    works = work_room(terms, tableau, lanes) + work_room(terms, tableau, FEW)
     stagewise = stages * (size + v + v * factors + 2 * v * v)
     derived = size * factors + (stagewise + size * factors + v * v + v + v * columns) * lanes
-    return count + fields + works + (derived if columns > 0 else 0)
+    return derived if columns > 0 else 0
 
 
-def _derived_for(terms, tableau, lanes, derived, room):
+def derived_for(terms, tableau, lanes, derived, room):
     v, size, factors, stages = terms.variables, terms.size, terms.variables + terms.functions, tableau.count
     derived.leads = cython.cast(cython.p_longlong, take(room, size * factors))
     derived.phi, derived.dphi = take(room, stages * size * lanes), take(room, size * factors * lanes)
@@ -203,7 +151,7 @@ def _sum_of_products(out, left, left_step, right, right_step, count, lanes):
             out[lane] += left[k * left_step + lane] * right[k * right_step + lane]
 
 
-def _onwards(terms, field, tableau, filled, work, derived):
+def onwards(terms, field, tableau, filled, work, derived):
     """One step of `work.x` in place, and the derivatives of where it ends, (v, v + parameters), in place.
 
     A step's end depends on a parameter through the slopes of its stages alone, and how it depends on those is found
@@ -245,7 +193,7 @@ def _onwards(terms, field, tableau, filled, work, derived):
                 there[lane] += h[lane] * weight * slope[lane]
 
 
-def _switched(terms, field, lane, work, derived):
+def switched(terms, field, lane, work, derived):
     """A lane's function switches at x, and the derivatives (v, v + parameters) with it.
 
     Whoever arrives later by dt follows the old field for dt longer and the new one for dt less; dt is what keeps the
@@ -277,67 +225,3 @@ def _switched(terms, field, lane, work, derived):
         for i in range(v):
             jump = work.slopes[i * lanes + lane] - work.slopes[(v + i) * lanes + lane]
             derived.out[(i * derived.columns + c) * lanes + lane] -= jump * rise / speed
-
-
-def _tangents(terms, theta, tableau, derived, points, count, substeps, room, ends, out):
-    """`tangents` for (count, variables) points."""
-    chosen = cython.cast(cython.p_longlong, room)
-    done: cython.longlong = 0
-    most: cython.longlong = 1
-    while done < count:
-        some = alike(substeps, count, most, chosen)
-        if some > 0:
-            _all_tangents(terms, theta, tableau, derived, points, substeps, chosen, some, room + count, ends, out)
-        done, most = done + some, 2 * most
-
-
-def _all_tangents(terms, theta, tableau, derived, points, substeps, chosen, count, room, ends, out):
-    """The same for some of the points, with about as many substeps each."""
-    v, columns = terms.variables, derived.columns
-    lanes: cython.longlong = min(LANES, count)
-    numbers, few_numbers = cython.declare(Lanes), cython.declare(Lanes)
-    arrays, few_arrays = cython.declare(Work), cython.declare(Work)
-    field, few, work, other = (
-        cython.address(numbers), cython.address(few_numbers), cython.address(arrays), cython.address(few_arrays),
-    )  # fmt: skip
-    rest = cython.address(room)
-    switching: cython.bint = any_switches(terms, tableau.estimates)
-    lanes_of(terms, theta, lanes, field, rest)
-    work_for(terms, tableau, lanes, work, rest)
-    lanes_of(terms, theta, FEW, few, rest)
-    work_for(terms, tableau, FEW, other, rest)
-    if columns > 0:
-        _derived_for(terms, tableau, lanes, derived, rest)
-    first: cython.longlong = 0
-    while first < count:
-        begin(terms, field, points, substeps, chosen + first, count - first, tableau.estimates, work)
-        fill(derived.out, v * columns * lanes, 0.0)
-        for i in range(v if columns > 0 else 0):
-            fill(derived.out + (i * columns + i) * lanes, lanes, 1.0)
-        going, filled = lanes, v
-        while going > 0:
-            for lane in range(lanes):
-                work.h[lane] = work.left[lane] if work.todo[lane] > 0 else 0.0
-            if switching or columns == 0:
-                copy(work.start, work.x, v * lanes)
-                step(terms, field, tableau, work.x, work.h, work)
-            if switching:
-                look_for_switches(terms, field, work)
-                until_switch(terms, field, tableau, work, few, other)
-            if columns > 0:
-                if switching:
-                    copy(work.x, work.start, v * lanes)
-                _onwards(terms, field, tableau, filled, work, derived)
-                filled = columns
-            for lane in range(lanes):
-                k = chosen[min(first + lane, count - 1)]
-                if columns > 0 and work.which[lane] >= 0:
-                    _switched(terms, field, lane, work, derived)
-                if not one_less(work, lane, 1.0 / cython.cast(cython.double, substeps[k])):
-                    continue
-                going -= 1
-                for i in range(v):
-                    ends[k * v + i] = work.x[i * lanes + lane]
-                for i in range(v * columns):
-                    out[k * v * columns + i] = derived.out[i * lanes + lane]
-        first += lanes

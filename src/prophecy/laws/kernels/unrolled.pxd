@@ -9,11 +9,9 @@ cpdef enum:
     LOGARITHM
     ROOT
 
-# Points side by side: LANES keep a processor's widest registers busy and fit into its nearest memory; FEW look for the
-# moment of a switch together, since few points switch at a time.
+# Points side by side: they keep a processor's widest registers busy and fit into its nearest memory.
 cpdef enum:
     LANES = 64
-    FEW = 16
 
 # The table of a field (`prophecy.laws.flow.Terms`).
 cdef struct Terms:
@@ -49,7 +47,7 @@ cdef long long lanes_room(Terms* terms, long long lanes) noexcept nogil
 cdef void lanes_of(Terms* terms, double* theta, long long lanes, Lanes* field, double** room) noexcept nogil
 cdef void put_field(
     Terms* terms, double* theta, double* rates, double* shifts, double* bends, Lanes* field, long long lane) noexcept nogil
-cdef void copy_field(Terms* terms, Lanes* field, long long lane, Lanes* few, long long there) noexcept nogil
+cdef void copy_field(Terms* terms, Lanes* field, long long lane, Lanes* one) noexcept nogil
 cdef double argument(Terms* terms, Lanes* field, long long j, double* x, long long lane) noexcept nogil
 cdef double slope_along(Terms* terms, Lanes* field, long long j, double* x, long long lane, long long i) noexcept nogil
 cdef bint switches(Terms* terms, long long j, bint kinks) noexcept nogil

@@ -96,19 +96,17 @@ def put_field(terms, theta, rates, shifts, bends, field, lane):
             field.bent[j] |= bends[j * v * v + i] != 0.0
 
 
-def copy_field(terms, field, lane, few, there):
-    """Give a lane of `few` the numbers of one of `field`."""
-    v, lanes, other = terms.variables, field.lanes, few.lanes
+def copy_field(terms, field, lane, one):
+    """Give `one`, a single lane, the numbers of one of `field`."""
+    v, lanes = terms.variables, field.lanes
     for p in range(terms.size * v):
-        few.theta[p * other + there] = field.theta[p * lanes + lane]
-        few.used[p] = field.used[p]
+        one.theta[p], one.used[p] = field.theta[p * lanes + lane], field.used[p]
     for j in range(terms.functions):
-        few.shifts[j * other + there] = field.shifts[j * lanes + lane]
-        few.bent[j] = field.bent[j]
+        one.shifts[j], one.bent[j] = field.shifts[j * lanes + lane], field.bent[j]
     for i in range(terms.functions * v):
-        few.rates[i * other + there] = field.rates[i * lanes + lane]
+        one.rates[i] = field.rates[i * lanes + lane]
     for i in range(terms.functions * v * v):
-        few.bends[i * other + there] = field.bends[i * lanes + lane]
+        one.bends[i] = field.bends[i * lanes + lane]
 
 
 def argument(terms, field, j, x, lane):

@@ -66,7 +66,6 @@ class ExactSettings:
     sure: float = (
         4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
     )
-    around: int = 11  #: steps around one that say how far off it may be
     most_substeps: int = 64  #: of one step
     integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away

@@ -16,7 +16,6 @@ class HiddenSettings:
 
     # Which series are searched
     least: int = 128  #: samples: four for every unknown that is not a state
-    most: int = 1024  #: latest samples looked at, half as many of noisy ones
     pace: float = 6.0  #: samples of the fastest period: series with twice as many are thinned
     kept: int = 160  #: samples that thinning must leave
     #: Standard deviations: what is rougher may be noise; the smoothest of 207 hourly series of the M4 competition has
@@ -32,34 +31,28 @@ class HiddenSettings:
     refined: int = 16  #: trials that improve a guess
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
-    centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
 
-    #: Order of the steps and how many from each start; after each round the better half goes on
-    rounds: tuple[tuple[int, int], ...] = ((4, 3), (4, 5), (8, 8), (8, 14))
+    steps: int = 3  #: of each start in the first of four rounds; then the better half goes on with twice as many
     #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
     #: four. All searches that arrived did, of the others half end there.
     coarse: float = 6e-3
     close: float = 1e-4  #: the same of order 8
     near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
-    same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
+    same: float = 0.01  #: share of the variance that may differ between two searches that came to the same place
 
     # The rest of the series
     stretch: int = 64  #: samples forecast at a time: two Lyapunov times of the systems above
     lost: float = 0.3  #: standard deviations: the error of a stretch that ends a search
     least_gain: float = 0.02  #: share of the misfit below which a step is the last
     exact: float = 1e-7  #: standard deviations: the misfit of a law; stand-ins come to 1e-6, laws to 1e-8
-    certain: float = 1e-3  #: standard deviations: the error of the last stretch that a law forecast
-    trusted: float = 0.01  #: standard deviations: a field whose forecasts of all stretches are this good is followed
+    #: Standard deviations: a field whose forecasts of all stretches are this good is followed, a law's of the last
+    trusted: float = 0.01
     wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
 
     # Noisy samples
-    noise_least: float = 2e-4  #: standard deviations: noise below it is left to the search for exact samples
     #: Logarithm: how far sizes of differences of order 7 and 10 may be apart; those of coarse samples are 0.3 and more.
     noise_even: float = 0.15
-    tracks: int = 6  #: searches along the smoothed path that are assimilated
     #: Of the noise seen in differences: laws need 0.8 to 1.1 at the last stage, other fields mostly more
     noise_more: float = 1.15
     #: Correlation of neighbouring residuals: -0.16 to 0.03 with laws, 0.08 and more with fields that imitate one
     white: float = 0.07
-    known: float = 0.5  #: standard deviations: the spread of draws up to which they must have foretold samples
-    missed: float = 2.0  #: of that spread, root mean square: how far these may be off

@@ -1,5 +1,5 @@
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport AHEAD_FEATURES, WIDEST, Ahead, Record, Table, Waiting
+from prophecy.streams.kernels.structs cimport *
 
 ctypedef double Features[AHEAD_FEATURES]
 

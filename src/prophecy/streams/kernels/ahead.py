@@ -15,17 +15,6 @@ from cython.cimports.prophecy.streams.kernels.buffers import (
 )
 from cython.cimports.prophecy.streams.kernels.calibration import calibrate, half_width, surprise
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
-from cython.cimports.prophecy.streams.kernels.structs import (
-    AHEAD_FEATURES,
-    AHEAD_MEMBERS,
-    AHEAD_READOUTS,
-    AHEAD_SETS,
-    AHEAD_SLOW,
-    KEPT,
-    NEWEST,
-    RING,
-    WIDEST,
-)
 from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import nearest
 
@@ -68,7 +57,7 @@ def _read(t, f, count, first, slow, out):
         if season > 0:
             total, seen = 0.0, 0
             whole = (f.horizon + season - 1) // season
-            for k in range(t.ahead.profile):
+            for k in range(t.seasonal.averaged):
                 at = count - 1 - ((whole + k) * season - f.horizon)
                 if at >= first:
                     total += a.ring[at % KEPT]
@@ -89,10 +78,11 @@ def _follow(t, slow, value, count):
 def _learn(t, a, features, change):
     """One more equation: features times weights should be the change that came."""
     for q in range(AHEAD_SETS):
+        kept = t.ahead.forgetting if q else 1.0
         for i in range(AHEAD_FEATURES):
-            a.moment[q][i] = t.ahead.forgetting[q] * a.moment[q][i] + features[i] * change
+            a.moment[q][i] = kept * a.moment[q][i] + features[i] * change
             for j in range(i + 1):
-                a.power[q][i][j] = t.ahead.forgetting[q] * a.power[q][i][j] + features[i] * features[j]
+                a.power[q][i][j] = kept * a.power[q][i][j] + features[i] * features[j]
 
 
 def _solve(power, moment, ridge, weights):
@@ -210,7 +200,7 @@ def _advance(t, f, where, value, out):
     _read(t, f, count + 1, 0, a.slow, row.features)
     if count % t.ahead.solved_every == 0 and a.learned > 2 * NEWEST:
         for m in range(AHEAD_READOUTS):
-            _solve(a.power[m % AHEAD_SETS], a.moment[m % AHEAD_SETS], t.ahead.ridges[m], a.weights[m])
+            _solve(a.power[m % AHEAD_SETS], a.moment[m % AHEAD_SETS], t.ahead.ridges[m // AHEAD_SETS], a.weights[m])
     _predict(t, f, row, newest)
 
 

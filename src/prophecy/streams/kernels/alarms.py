@@ -18,28 +18,14 @@ A value that is doubted (`past.py`) is ranked as it came; what is kept of it is 
 
 import cython
 from cython.cimports.libc.math import INFINITY, fabs, log, log10, pow, sqrt
-from cython.cimports.prophecy.streams.kernels.past import LEAST, edge, insert, law, place, tail
-from cython.cimports.prophecy.streams.kernels.structs import (
-    BLOCKS,
-    DIFFERENCE,
-    ERROR,
-    LEVEL,
-    LOGS,
-    NOISE,
-    PLACE,
-    RANKED,
-    RING,
-    SLOW,
-    SUM,
-    VALUE,
-)
+from cython.cimports.prophecy.streams.kernels.past import edge, insert, law, place, tail
 
 # Ranks and alarms.
 
 
-def rests_half(r, t):
+def rests_half(r):
     """Whether at least half of all differences were exactly 0: a stream of events."""
-    return r.alarm_seen >= t.alarms.needed and 2.0 * resting(r) >= r.alarm_seen
+    return r.alarm_seen >= WINDOW and 2.0 * resting(r) >= r.alarm_seen
 
 
 def bounded(r, t, ahead):
@@ -66,14 +52,14 @@ def ceiling(r, t, error, difference):
     repeat.
     """
     seen = float(r.alarm_seen)
-    if r.alarm_seen < t.alarms.needed or resting(r) * t.alarms.repeating < seen:
+    if r.alarm_seen < WINDOW or resting(r) * t.alarms.repeating < seen:
         return INFINITY
     middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[ERROR]
     weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[ERROR]
     size = r.alarm_size[ERROR]
     probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
     probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
-    if rests_half(r, t) and r.error_scale > t.alarms.unpredictable * r.scale[0]:
+    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
         middle = r.alarm_middle[DIFFERENCE]
         weight = r.alarm_weight[DIFFERENCE]
         size = r.alarm_size[DIFFERENCE]
@@ -106,10 +92,10 @@ def note(r, t, total):
 def still(r, t, same):
     """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
-    if same < t.stuck or moves < t.alarms.needed:
+    if same < t.stuck or moves < WINDOW:
         return False
     share = (before - moves + 1.0) / (before + 2.0)
-    usual: cython.bint = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > t.alarms.often
+    usual: cython.bint = same < 2 * r.longest and -log10((r.rests + 1.0) / (moves + 1.0)) < t.alarms.alone
     return same * -log10(share) >= t.alarms.improbable and not usual
 
 
@@ -126,14 +112,14 @@ def note_noise(r, t, size):
     seen, logs = r.alarm_seen, cython.address(r.alarm_log[0])
     now = seen % LOGS
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
-    logs[now] = log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
-    before = now - t.alarms.window
+    logs[now] = log(max(size, 1e-2 * r.alarm_error, 1e-150))
+    before = now - WINDOW
     r.alarm_sum += logs[now] - logs[before if before >= 0 else before + LOGS]
     if now == LOGS - 1:
         r.alarm_sum = 0.0
-        for i in range(LOGS - t.alarms.window, LOGS):
+        for i in range(LOGS - WINDOW, LOGS):
             r.alarm_sum += logs[i]
-    r.alarm_quantity[NOISE] = r.alarm_sum / min(t.alarms.window, seen + 1)
+    r.alarm_quantity[NOISE] = r.alarm_sum / min(WINDOW, seen + 1)
     return logs[now]
 
 
@@ -150,7 +136,7 @@ def note_slow(r, t, place, noise):
     know it: one change moves several.
     """
     found, w = -1, t.alarms.slow
-    seen = r.alarm_seen + 1 - t.alarms.needed  # the first errors are far from ordinary
+    seen = r.alarm_seen + 1 - WINDOW  # the first errors are far from ordinary
     apart = fabs(place - r.slow_mean[0])
     r.slow_apart += (apart - r.slow_apart) / (r.alarm_seen + 1)
     known: cython.bint = seen > t.alarms.familiar * w
@@ -159,7 +145,7 @@ def note_slow(r, t, place, noise):
         r.slow_since[i] += 1 if r.slow_since[i] > 0 else 0
         quiet = quiet and (r.slow_since[i] == 0 or r.slow_since[i] > t.alarms.familiar * w)
     for i in range(SLOW):
-        x = place if i == 0 else noise if i == 2 else log(max(apart, t.alarms.floor * r.slow_apart, 1e-150))
+        x = place if i == 0 else noise if i == 2 else log(max(apart, 1e-2 * r.slow_apart, 1e-150))
         r.slow_mean[i] += (x - r.slow_mean[i]) * max(1.0 / w, 1.0 / max(seen, 1))
         if r.slow_since[i] > min(max(t.alarms.familiar * w, 0.5 * seen), float(RING)):
             r.slow_since[i], r.slow_centre[i] = 0, r.slow_mean[i]
@@ -180,22 +166,21 @@ def note_drift(r, t, level):
     """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
 
     Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
-    drift counts in full where its square is far above `certain` times its own variance, and not at all below that.
+    drift counts in full where it lies far more than three standard errors from 0, and not at all below that: a random
+    walk without drift passes 3 of them in one block of 400.
     """
     r.alarm_origin += r.alarm_drift
-    block = (r.alarm_seen + 1) // t.alarms.window - 1
-    if (r.alarm_seen + 1) % t.alarms.window != 0:
+    block = (r.alarm_seen + 1) // WINDOW - 1
+    if (r.alarm_seen + 1) % WINDOW != 0:
         return
     if block > 0:
-        change, blocks = level - r.alarm_before, float(min(block, t.alarms.drifting))
+        change, blocks = level - r.alarm_before, float(min(block, t.alarms.slow))
         r.alarm_change += (change - r.alarm_change) / blocks
         r.alarm_square += (change * change - r.alarm_square) / blocks
         squared = r.alarm_change * r.alarm_change
-        doubt = t.alarms.certain * max(r.alarm_square - squared, 0.0)
+        doubt = 9.0 * max(r.alarm_square - squared, 0.0)
         certain = blocks * squared
-        r.alarm_drift = (
-            r.alarm_change * (1.0 - doubt / certain) / t.alarms.window if block > 2 and doubt < certain else 0.0
-        )
+        r.alarm_drift = r.alarm_change * (1.0 - doubt / certain) / WINDOW if block > 2 and doubt < certain else 0.0
     r.alarm_before = level
 
 
@@ -203,12 +188,11 @@ def usual(r, t, i, upper, probability):
     """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
     this side.
 
-    The n-th value of a sequence in no order is a record with probability 1/n. Where a stream grows, more were: a record
-    is then less rare by that factor, and no other value is rarer than a record.
+    The n-th value of a sequence in no order is a record with probability 1/n, and a random walk has 0.8 √n of them.
+    Where a stream grows, more were: a record is then less rare by that factor, and no other value is rarer than one.
     """
     seen = float(r.alarm_seen)
-    few = t.alarms.fewest * (1.0 + log(seen)) if i < VALUE else t.alarms.walking * sqrt(seen)
-    more = r.alarm_records[i][upper] - few
+    more = r.alarm_records[i][upper] - (2.0 * (1.0 + log(seen)) if i < VALUE else sqrt(seen))
     if more <= 1.0:
         return probability
     return min(max(probability, min(probability * more, more / seen)), 0.5)
@@ -221,7 +205,7 @@ def rank(r, t, i, doubted):
     weight: cython.p_double = r.alarm_weight[i]
     x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
     low = place(middle, size, x)
-    if r.alarm_seen >= t.alarms.needed and i != VALUE:
+    if r.alarm_seen >= WINDOW and i != VALUE:
         both: cython.bint = i != ERROR and i != DIFFERENCE and i != SUM
         found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
         if i != SUM:
@@ -249,7 +233,7 @@ def watch(r, t, value, believed, difference, error, score, level, wild, doubted)
     size = fabs(error)
     quantity: cython.p_double = r.alarm_quantity
     part: cython.p_double = r.alarm_tail
-    exact: cython.bint = size <= t.alarms.millionth * fabs(difference)
+    exact: cython.bint = size <= ROUNDED * fabs(difference)
     size = 0.0 if exact else size
     r.alarm_exact = r.alarm_exact + 1 if exact else 0
     noise = note_noise(r, t, edge(r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]) if wild else size)
@@ -268,41 +252,28 @@ def watch(r, t, value, believed, difference, error, score, level, wild, doubted)
     if exact:
         for i in range(NOISE):
             part[i] = 0.5
-    if r.alarm_exact >= t.alarms.window:
+    if r.alarm_exact >= WINDOW:
         # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
         part[NOISE] = 0.5
-    elif seen >= t.alarms.needed:
+    elif seen >= WINDOW:
         total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     quantity[SUM] = total
     rarity = rank(r, t, SUM, doubted)
     r.alarm_seen += 1
     r.alarm = 0.0
-    if seen < t.alarms.needed:
+    if seen < WINDOW:
         return
     if total > 0.0:
         total -= log10(rarity)
     least = recent(r)
     first: cython.bint = not wild or r.doubts == 1  # what follows in a row is the same
-    reported = total if total > least and first else 0.0
+    sure = t.alarms.rise * sqrt(total) if total > least and first else 0.0
     if noticed:
-        reported = max(reported, t.alarms.noticed)
-        part[LEVEL if slow == 0 else NOISE] = pow(10.0, -t.alarms.noticed)
+        part[LEVEL if slow == 0 else NOISE] = LEAST
     # One error may be rare by itself, where value, level and noise are not: a spike in a season or in a walk.
-    if score >= t.alarms.alone and -log10(part[ERROR]) >= t.alarms.alone and first:
-        reported = max(reported, t.alarms.noticed)
-    if reported > 0.0:
-        sure = confidence(t, reported)
+    alone: cython.bint = score >= t.alarms.alone and -log10(part[ERROR]) >= t.alarms.alone and first
+    if noticed or alone:
+        sure = max(sure, t.alarms.alone)
+    if sure > 0.0:
         r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
     note(r, t, total)
-
-
-def confidence(t, total):
-    """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one: straight lines
-    from 0 over the sums 5 and 10."""
-    a = t.alarms
-    if total < 5.0:
-        return a.rise * total
-    at_five = a.rise * 5.0
-    if total < 10.0:
-        return at_five + a.rise_middle * (total - 5.0)
-    return at_five + a.rise_middle * 5.0 + a.rise_far * (total - 10.0)

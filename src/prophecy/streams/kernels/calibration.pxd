@@ -1,12 +1,12 @@
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport Record, Table
+from prophecy.streams.kernels.structs cimport *
 
 cdef void calibrate(Record* r, const Table* t, double error, bint events) noexcept nogil
 cdef void note_quantiles(Record* r, const Table* t, double squared, bint events) noexcept nogil
 cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil
-cdef double heaviness(const Record* r, const Table* t) noexcept nogil
 cdef (long long, double) _excess(const Record* r, const Table* t) noexcept nogil
-cdef double _knot(const Record* r, const Table* t, long long l, long long known, double excess) noexcept nogil
+cdef double _knot(const Record* r, long long l, long long known, double excess) noexcept nogil
+cdef double _heaviness(const Record* r, double excess) noexcept nogil
 cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil
 cdef double surprise(const Record* r, const Table* t, double error) noexcept nogil
 cdef double most(const Record* r, const Table* t) noexcept nogil

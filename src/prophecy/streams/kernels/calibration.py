@@ -22,7 +22,6 @@ Two properties of real sensors are updated before a value is learned from:
 import cython
 from cython.cimports.libc.float import DBL_EPSILON
 from cython.cimports.libc.math import INFINITY, NAN, erfc, exp, fabs, floor, isnan, log, log2, log10, pow, sqrt
-from cython.cimports.prophecy.streams.kernels.structs import LEVELS, NINETY, OCTAVES, OUTER, RARE, TRIES, VALUE
 
 # Scale and quantiles.
 
@@ -32,45 +31,42 @@ def calibrate(r, t, error, events):
     to show; then quantiles keep the slow step."""
     squared = error * error
     if r.learned == 0:
-        r.error_scale = max(squared, t.smallest)
+        r.error_scale = max(squared, SMALLEST)
     note_quantiles(r, t, squared, events)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
     r.error_peak = max(r.error_peak, squared)
     if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
         r.error_scale = min(r.error_scale, highest)
         r.last_error_peak = r.error_peak
         r.error_peak = 0.0
 
 
 def note_quantiles(r, t, squared, events):
-    """Quantiles and tail of the errors, from the square of one."""
+    """Quantiles and tail of the errors, from the square of one: q ← q exp(η (1 - r)) where it is passed and q exp(-η r) where it
+    is not, for the quantile that a share r passes. η falls with the number 2/r of errors it takes to see some beyond."""
     # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
-    if squared > t.smallest or r.error_scale > t.smallest:
-        _note_tail(r, t, squared)
-        first = 0.0 if events else t.first_rate * t.first_errors / (r.learned + 1)
-        for l in range(LEVELS):
-            q, step_size = r.quantile[l], first / RARE[l]
-            beyond_it: cython.bint = squared > q * q * r.error_scale
-            if step_size > t.rate:
-                q *= exp(min(step_size, t.first_rate) * ((1.0 if beyond_it else 0.0) - RARE[l]))
-            else:
-                q *= t.raise_by[l] if beyond_it else t.lower_by[l]
-            r.quantile[l] = min(max(q, t.lowest), t.highest)
+    if not (squared > SMALLEST or r.error_scale > SMALLEST):
+        return
+    _note_tail(r, t, squared)
+    first = 0.0 if events else 2.0 * t.first_rate / (r.learned + 1)
+    for l in range(LEVELS):
+        q, step_size = r.quantile[l], first / RARE[l]
+        beyond_it: cython.bint = squared > q * q * r.error_scale
+        if step_size > t.rate:
+            q *= exp(min(step_size, t.first_rate) * ((1.0 if beyond_it else 0.0) - RARE[l]))
+        else:
+            q *= t.raise_by[l] if beyond_it else t.lower_by[l]
+        r.quantile[l] = min(max(q, LOWEST), HIGHEST)
 
 
 def _note_tail(r, t, squared):
     """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
     bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
     if squared > bar > 0.0:
-        heavier = min(0.5 * log(squared / bar) - t.tail, 4.0)
-        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.settle + RARE[OUTER] * (r.learned + 1)))
-
-
-def heaviness(r, t):
-    """The reciprocal exponent of the power law beyond the largest quantile."""
-    return max(t.tail + r.tail, t.steepest)
+        heavier = min(0.5 * log(squared / bar), 4.0)
+        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
 
 
 def _excess(r, t):
@@ -81,18 +77,23 @@ def _excess(r, t):
         known -= 1
     if known == 0 or known == LEVELS - 1:
         return known, 0.0
-    wider = log(r.quantile[known] / r.quantile[0] * (t.normal[0] / t.normal[known]))
+    wider = log(r.quantile[known] / r.quantile[0] * (NORMAL[0] / NORMAL[known]))
     wider -= t.excess_allowed / sqrt(r.learned * RARE[known])
     return known, min(max(wider / log(RARE[0] / RARE[known]), 0.0), 1.0)
 
 
-def _knot(r, t, l, known, excess):
+def _knot(r, l, known, excess):
     """The quantile of level l, of a young stream no less than the inner ones let expect."""
     q = r.quantile[l]
     if excess > 0.0 and l > known:
-        farther = t.normal[l] / t.normal[known] * pow(RARE[known] / RARE[l], excess)
-        q = max(q, min(r.quantile[known] * farther, t.highest))
+        farther = NORMAL[l] / NORMAL[known] * pow(RARE[known] / RARE[l], excess)
+        q = max(q, min(r.quantile[known] * farther, HIGHEST))
     return q
+
+
+def _heaviness(r, excess):
+    """The reciprocal exponent of the power law beyond the largest quantile."""
+    return max(r.tail, LIGHTEST, excess)
 
 
 def half_width(r, t, where):
@@ -104,16 +105,16 @@ def half_width(r, t, where):
     known, excess = _excess(r, t)
     for l in range(where.above + 1):
         lower = upper
-        upper = max(upper, _knot(r, t, l, known, excess))
+        upper = max(upper, _knot(r, l, known, excess))
     if not where.inside and where.part > 1.0:
-        rare = erfc(where.part * t.normal[where.above] / sqrt(2.0))
-        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(heaviness(r, t), excess)) * usual_error(r, t)
+        rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
+        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), _heaviness(r, excess)) * usual_error(r, t)
     lower = lower if where.inside else 0.0
     return (lower + (upper - lower) * where.part) * usual_error(r, t)
 
 
 def surprise(r, t, error):
-    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
+    """-log10 of the probability of an error at least this large, 0 before any error is known."""
     if isnan(error):
         return NAN
     if r.learned == 0:
@@ -123,14 +124,14 @@ def surprise(r, t, error):
     known, excess = _excess(r, t)
     for l in range(LEVELS):
         before, above = knot, l
-        knot = max(knot, _knot(r, t, l, known, excess))
+        knot = max(knot, _knot(r, l, known, excess))
         if size <= knot:
             break
     if size > knot:
-        score = log10(size / knot) / max(heaviness(r, t), excess) - log10(RARE[LEVELS - 1])
+        score = log10(size / knot) / _heaviness(r, excess) - log10(RARE[LEVELS - 1])
     else:
-        start = t.normal[above - 1] if above > 0 else 0.0
-        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
+        start = NORMAL[above - 1] if above > 0 else 0.0
+        normal = start + (NORMAL[above] - start) * ((size - before) / max(knot - before, SMALLEST))
         score = -log10(erfc(normal / sqrt(2.0)))
     score = min(score, most(r, t))
     return score if score > 0.0 else 0.0  # not -0.0
@@ -139,9 +140,9 @@ def surprise(r, t, error):
 def most(r, t):
     """The largest score that the errors known allow."""
     known = log10(1.0 + r.learned)
-    if sqrt(r.error_scale) > t.error_rounding * fabs(r.last) + sqrt(t.smallest):
+    if sqrt(r.error_scale) > ERROR_ROUNDING * fabs(r.last) + sqrt(SMALLEST):
         known = max(known, r.learned / t.decade)
-    return min(known, t.surest)
+    return min(known, -log10(LEAST))
 
 
 # Gaps.
@@ -153,18 +154,11 @@ def usual_error(r, t):
 
 
 def reach(r, t, steps):
-    """How far beyond all values known a forecast may go so many steps after the last: by twice the largest recent
-    change a step (where most values are missing: the usual one), but after a few steps by no more than thrice the speed
-    at which all that was seen was passed through, and than its width."""
-    change = r.scale[0]
-    if r.spacing <= t.gap_sparse:
-        change = max(change, max(r.peak[0], r.last_peak[0]))
-    if steps <= 1.0 and r.spacing <= t.gap_sparse:
-        return t.gap_at_once * sqrt(change)
-    one, size = t.gap_reach * sqrt(change), r.alarm_size[VALUE]
+    """How far beyond all values known a forecast may go so many steps after the last. With c the largest recent change a
+    step times `gap_reach`, n values and the range R of all: max(2 c, min(h c, R min(1.5 `gap_reach` h/n, 1)))."""
+    one, size = t.gap_reach * sqrt(max(r.scale[0], r.peak[0], r.last_peak[0])), r.alarm_size[VALUE]
     wide = r.alarm_middle[VALUE][size - 1] - r.alarm_middle[VALUE][0]
-    speed = t.gap_speed / (r.known * r.spacing)
-    return min(one * steps, max(t.gap_near * one, wide * min(speed * steps, max(1.0, t.gap_few_known / r.known))))
+    return max(2.0 * one, min(one * steps, wide * min(1.5 * t.gap_reach * steps / r.count, 1.0)))
 
 
 def within_reach(r, t, ahead):
@@ -195,7 +189,7 @@ def across(r, t, ahead):
 
 def beyond(r, t, steps):
     """The same across a gap of so many steps that is longer than usual."""
-    one = max(r.quantile[NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, t.smallest)
+    one = max(r.quantile[NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, SMALLEST)
     place = _octave(steps)
     power = 3.0 if r.error_scale < 1e-8 * r.scale[0] else 1.0
     wide = one * pow(steps, power)
@@ -230,8 +224,6 @@ def _after(r, t, place):
 
 def note_gap(r, t, steps, error):
     """Take in the error of the first value after an unusual gap."""
-    if r.learned < t.gap_settled:
-        return
     place = _octave(steps)
     r.gap_error[place] = max(fabs(error), t.gap_fades * r.gap_error[place])
     r.gap_seen[place] += 1
@@ -258,7 +250,7 @@ def note_tick(r, t, value, sure):
         return
     multiple = _times(difference, r.tick)
     rest = fabs(difference - multiple * r.tick)
-    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), t.tick_tolerance * r.tick) and r.tick > 64.0 * fuzz:
+    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), TICK_TOLERANCE * r.tick) and r.tick > 64.0 * fuzz:
         r.tick_hits += 1
         r.tick_misses = 0
         return
@@ -266,7 +258,7 @@ def note_tick(r, t, value, sure):
     found = 0.0
     for _ in range(8):
         left = fabs(larger - _times(larger, smaller) * smaller)
-        if left <= max(16.0 * fuzz, t.tick_tolerance * smaller):
+        if left <= max(16.0 * fuzz, TICK_TOLERANCE * smaller):
             found = smaller
             break
         larger, smaller = smaller, left

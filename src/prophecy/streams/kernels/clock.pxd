@@ -1,21 +1,4 @@
-from prophecy.streams.kernels.structs cimport (
-    AGAIN,
-    ANOTHER,
-    FINE,
-    NONE,
-    EIGHTH,
-    HALF,
-    ON_GRID,
-    PARTS,
-    QUARTER,
-    RANDOM,
-    RECENT,
-    TRUE,
-    WALKED,
-    Clock,
-    Samples,
-    Table,
-)
+from prophecy.streams.kernels.structs cimport *
 
 # Steps tried as those of a grid.
 cdef enum:

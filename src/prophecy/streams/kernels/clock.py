@@ -116,7 +116,7 @@ def note(c, t, time):
     c.recent[c.count % RECENT] = time
     c.count += 1
     c.late, c.last = 0, time
-    c.walked = max(c.walked - t.clock.earned, cython.cast(cython.longlong, 0))
+    c.walked = max(c.walked - EARNED, cython.cast(cython.longlong, 0))
 
 
 def worth(c, t, steps):
@@ -152,7 +152,7 @@ def slack(c, t):
 
 def beside(c, t, offset):
     """Steps by which a stamp is off its place, 0 for what is rounding."""
-    return 0.0 if fabs(offset) <= t.clock.rounding or fabs(offset) * c.dt <= slack(c, t) else offset
+    return 0.0 if fabs(offset) <= ROUNDED or fabs(offset) * c.dt <= slack(c, t) else offset
 
 
 def follow_stamp(c, t, offset, whole):
@@ -231,7 +231,7 @@ def _verdict(c, t, true, times, n, young):
     regular: cython.bint = miss < t.clock.close
     same: cython.bint = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
-        settled: cython.bint = c.irregular == RANDOM or miss < t.clock.rounding or not true
+        settled: cython.bint = c.irregular == RANDOM or miss < ROUNDED or not true
         return AGAIN if c.irregular != ON_GRID and settled else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
@@ -272,7 +272,7 @@ def rounded(t, times, n):
     for i in range(count):
         across += (i - middle) * (times[first + i] - times[first] - mean)
         along += (i - middle) * (i - middle)
-    if count < QUARTER or min(larger, count - 1 - larger) < t.clock.skipped * count:
+    if count < QUARTER or min(larger, count - 1 - larger) < t.clock.irregular * count:
         return 0.0, 0.0, 0.0
     dt = across / along
     for i in range(count):

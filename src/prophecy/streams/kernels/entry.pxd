@@ -1,5 +1,5 @@
 from prophecy.streams.kernels.stream cimport Room, Stream, Where
-from prophecy.streams.kernels.structs cimport Clock, Record, Samples, Table
+from prophecy.streams.kernels.structs cimport *
 
 
 cdef class Streams:

@@ -21,19 +21,6 @@ from cython.cimports.prophecy.streams.kernels.buffers import (
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, read, slope, step, surprise_of
 from cython.cimports.prophecy.streams.kernels.stream import PLACES, Room, Stream
-from cython.cimports.prophecy.streams.kernels.structs import (
-    FINE,
-    FIXED,
-    FLAGS,
-    JITTER,
-    LAGS,
-    LARGEST,
-    ON_GRID,
-    RANKED,
-    RECENT,
-    RING,
-    layouts,
-)
 
 
 class Streams:

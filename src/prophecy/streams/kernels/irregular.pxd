@@ -1,20 +1,4 @@
-from prophecy.streams.kernels.structs cimport (
-    AS_NOISE,
-    DEGREE_COUNT,
-    DEGREES,
-    EIGHTH,
-    HALF,
-    NODES,
-    PATH,
-    QUARTER,
-    RECENT,
-    SQUARED,
-    THEN,
-    Clock,
-    Record,
-    Samples,
-    Table,
-)
+from prophecy.streams.kernels.structs cimport *
 
 cdef enum:
     POINTS = NODES + 2

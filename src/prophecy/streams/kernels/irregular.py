@@ -41,7 +41,7 @@ def nodes(c, s, t, count, x, y):
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > t.clock.hole:
+        if x[found - 1] - at > (1.0 + t.clock.hole):
             break
         if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
             continue
@@ -143,7 +143,7 @@ def is_smooth(s, t):
     to the grid."""
     if min(s.compared, s.seen) < QUARTER or not then(s, t):
         return False
-    return degree(s, t) > PATH or s.fit[best_fit(s, t)] < t.clock.rounding * s.reading[AS_NOISE]
+    return degree(s, t) > PATH or s.fit[best_fit(s, t)] < ROUNDED * s.reading[AS_NOISE]
 
 
 def shift(r, expected, offset):

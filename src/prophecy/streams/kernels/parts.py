@@ -19,7 +19,7 @@ from cython.cimports.prophecy.streams.kernels import step as bank
 from cython.cimports.prophecy.streams.kernels.buffers import given, numbers, records_of, table_of
 from cython.cimports.prophecy.streams.kernels.periods import Search
 from cython.cimports.prophecy.streams.kernels.stream import Stream
-from cython.cimports.prophecy.streams.kernels.structs import CENTROIDS, RING
+from cython.cimports.prophecy.streams.kernels.structs import AWAKE, BANK, CENTROIDS, RING, SOLVED
 
 # The bank.
 
@@ -53,14 +53,16 @@ def scores(records, table, error: cython.double):
 def learn_solved(records, table, difference: cython.double):
     """The solved members learn from a change over one step."""
     r = records_of(records, len(records))
-    solved.learn_solved(r, table_of(table), difference, 1.0)
+    solved.learn_solved(r, table_of(table), 0, AWAKE, r.learned, difference, 1.0)
     r.learned += 1
 
 
 def weigh(records, table):
-    """The bank's mixture learns that the value stayed where it was."""
-    r = records_of(records, len(records))
-    mixture.weigh(r, table_of(table), 0.0, 1.0, 0.0)
+    """The mixture learns that the value stayed where it was."""
+    r, t = records_of(records, len(records)), table_of(table)
+    mixture.learn(
+        r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[0], BANK, r.learned, t, 0.0, 1.0, 0.0
+    )  # fmt: skip
     r.learned += 1
 
 
@@ -110,9 +112,10 @@ def examined(values, known, steps: cython.bint, tried):
     return [s.r[lag] for lag in lags], [s.pairs[lag] for lag in lags], lines, judged
 
 
-def solve_seasonal(records, table, m: cython.longlong, difference: cython.double):
-    """Seasonal readout m learns from a change over one step."""
-    seasonal.solve(records_of(records, len(records)), table_of(table), m, difference, 1.0)
+def solve_seasonal(records, table, difference: cython.double):
+    """The seasonal readouts learn from a change over one step."""
+    r = records_of(records, len(records))
+    solved.learn_solved(r, table_of(table), AWAKE, SOLVED, r.season_seen, difference, 1.0)
 
 
 def check_seasons(records, ring, table):

@@ -1,9 +1,13 @@
-from prophecy.streams.kernels.structs cimport Record, Table
+from prophecy.streams.kernels.structs cimport *
 
 # Centroids at either end of a sketch that hold one value (or equal ones); with 8 of 32 NAB's development files score 2
 # points less, with 16 of 64 as much.
 cdef enum:
     SINGLE = 12
+
+# Of these the outermost, that the power law beyond the farthest is fitted to.
+cdef enum:
+    OUTERMOST = 10
 
 # How often the past must have shown a size for it to be usual; fewer than the single values at the end of a sketch.
 cdef enum:
@@ -12,13 +16,6 @@ cdef enum:
 # Values seen before any is called wild: q₉₅ is then the largest of them, q₇₅ the second.
 cdef enum:
     FEWEST = 8
-
-# Least probability that is stated, as in `Settings.surest`.
-cdef extern from *:
-    """
-    #define PROPHECY_LEAST 1e-15
-    """
-    const double LEAST "PROPHECY_LEAST"
 
 cdef long long place(const double* middle, long long size, double x) noexcept nogil
 cdef long long insert(double* middle, double* weight, long long size, double x, long long low) noexcept nogil

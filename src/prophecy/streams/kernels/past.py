@@ -18,13 +18,6 @@ What is wild again and again, and confirmed, is usual after four times: switches
 import cython
 from cython.cimports.libc.math import INFINITY, copysign, fabs, log, pow
 from cython.cimports.prophecy.streams.kernels.calibration import resolution
-from cython.cimports.prophecy.streams.kernels.structs import (
-    CENTROIDS,
-    ERROR,
-    LAGS,
-    MEANS,
-    RING,
-)
 from cython.cimports.prophecy.streams.kernels.whole import within
 
 # Sketches.
@@ -117,7 +110,7 @@ def law(t, middle, weight, size, total, x, upper):
     """The tail probability of x by a power law fitted to the outermost values; 1 where x lies inside of them, or they
     are too few."""
     centre = middle[size // 2]
-    outer = min(t.alarms.outermost, size // 4)
+    outer = min(OUTERMOST, size // 4)
     if outer < 3:
         return 1.0
     sign = 1.0 if upper else -1.0
@@ -130,7 +123,7 @@ def law(t, middle, weight, size, total, x, upper):
         at = size - outer + i if upper else i
         slope += weight[at] * log(sign * (middle[at] - centre) / inner)
         count += weight[at]
-    slope = max(slope / count, t.steepest)
+    slope = max(slope / count, LIGHTEST)
     return count / total * pow(out / inner, -1.0 / slope)
 
 
@@ -164,7 +157,7 @@ def _most(r, t, i):
     quarter, twentieth = max(quarter, 0.5 * tick), max(twentieth, tick)
     if not quarter > 0.0:
         return INFINITY
-    heavy = max(log(twentieth / quarter) / log(5.0), t.steepest)
+    heavy = max(log(twentieth / quarter) / log(5.0), LIGHTEST)
     return max(twentieth * pow(0.05 / t.doubtful, heavy), 2.0 * edge(middle, weight, size))
 
 

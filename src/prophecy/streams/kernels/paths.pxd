@@ -1,21 +1,6 @@
 from prophecy.streams.kernels.irregular cimport POINTS
 from prophecy.streams.kernels.stream cimport PLACES, Room, Stream, Where
-from prophecy.streams.kernels.structs cimport (
-    AGAIN,
-    ANOTHER,
-    JITTER,
-    LEVELS,
-    ON_GRID,
-    PATH,
-    RANDOM,
-    RECENT,
-    RING,
-    TRUE,
-    Clock,
-    Record,
-    Samples,
-    Table,
-)
+from prophecy.streams.kernels.structs cimport *
 
 cdef Record* copied(const Stream* stream, Room* room) noexcept nogil
 cdef void miss(const Stream* stream, const Table* t, long long steps) noexcept nogil

@@ -17,9 +17,9 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     note_gap,
     resolution,
 )
-from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, pass_over, read, step, surprise_of, walk
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
 from cython.cimports.prophecy.streams.kernels.whole import within
 
@@ -108,7 +108,7 @@ def widening(r, c, s, t, time):
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not isnan(s.newest) else 1.0
-    return since if since <= t.clock.hole else beyond(r, t, since)
+    return since if since <= (1.0 + t.clock.hole) else beyond(r, t, since)
 
 
 def judged(r, t, mean, wider, more, value, where):
@@ -180,7 +180,7 @@ def sample(stream, t, count, time, value, path, off, room):
     y: cython.double[POINTS]
     r, c, s = stream.r, stream.c, stream.s
     places = truncated(min(max(floor((time - c.grid) / c.dt + 1e-9), 0.0), t.clock.longest_hole))
-    near: cython.bint = time - s.newest <= t.clock.hole * c.dt
+    near: cython.bint = time - s.newest <= (1.0 + t.clock.hole) * c.dt
     if isnan(value):
         if not near:
             _gap(stream, t, places)
@@ -235,7 +235,7 @@ def _learn(stream, t, time, value, path, off):
     r, c, s = stream.r, stream.c, stream.s
     error = value - path - irregular.carried(s) * off
     wider = widening(r, c, s, t, time)
-    if time - s.newest > t.clock.hole * c.dt:
+    if time - s.newest > (1.0 + t.clock.hole) * c.dt:
         note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
         calibrate(r, t, error / wider, False)

@@ -276,7 +276,7 @@ def wander(s, period, part):
 
 def enough(s, t, period, best):
     """The E from which on this period explains as much as one with the E `best`."""
-    loss = t.periods.same if fabs(period - nearest(period)) < 0.02 else t.periods.between
+    loss = t.periods.same if fabs(period - nearest(period)) < 0.02 else 3.0 * t.periods.same
     return best - max(loss * best, 2.0 / sqrt(cython.cast(cython.double, s.count)))
 
 

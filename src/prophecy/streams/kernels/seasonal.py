@@ -1,29 +1,27 @@
-r"""Experts that use the seasons, a second mixture of them with the forecast of the bank, and when they sleep.
+r"""Members that use the seasons, and when they sleep.
 
-Five experts join once `periods` has found a season (docs/prophecy.md, "Seasons"): three readouts solved by recursive
-least squares on the newest lags and the values around one and two seasons back and their mean over up to 16 seasons,
-and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed with the
-bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over: against the
-bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
+Five members wake once `periods` has found a season (docs/prophecy.md, "Seasons"): three readouts solved by recursive
+least squares on the newest lags and the values around one and two seasons back and their mean over up to 16 seasons
+(`members.SOLVED`), and for each period the mean of what the signal did at this phase (the seasonal difference). They are
+the last of all members and weighed like all others; asleep they have no weight and cost nothing.
 
 Everything is relative to the newest value, so offsets and units change nothing. Periods are looked for once in a while
-(`check_if_due`). While the experts do not help (or the bank already predicts nearly all there is) they sleep; a stream
-without seasons computes nothing here. Experts of new periods are solved from the values kept, so that they help at
-once.
+(`check_if_due`). While the seasonal members do not help they sleep. Those of new periods are solved from the values
+kept, so that they help at once.
 """
 
 import cython
-from cython.cimports.libc.math import fabs, floor, sqrt
+from cython.cimports.libc.math import fabs, floor
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.prophecy.streams.kernels import mixture
 from cython.cimports.prophecy.streams.kernels.periods import examine, find, repeats
-from cython.cimports.prophecy.streams.kernels.solved import grow, update
-from cython.cimports.prophecy.streams.kernels.whole import whole
+from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved, start_over
+from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
 
 
 def behind(ring, newest, samples):
     """The value less than RING samples before the one at the place `newest`, by a straight line between two."""
-    steps = whole(samples)
+    steps = truncated(samples)
     part = samples - steps
     place = newest - steps
     if place < 0:
@@ -38,14 +36,9 @@ def share(r):
     """The share of the seasonal members in the forecast, by weight over scale."""
     if r.season_on == 0:
         return 0.0
-    total, bank = 0.0, 0.0
-    for i in range(SEASON_MEMBERS):
-        scale = r.season_scales[i]
-        part = r.season_mix[i] / (scale if scale > 0.0 else 1.0)
-        total += part
-        if i == 0:
-            bank = part
-    return 1.0 - bank / total
+    _, bank = mixture.mixed(r.weight, r.scale, r.prediction, BANK)
+    _, ours = mixture.mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
+    return ours / (bank + ours)
 
 
 def slope(r, ring, t, alone):
@@ -54,7 +47,7 @@ def slope(r, ring, t, alone):
     other than at the newest value, both sides are known."""
     part, period = share(r), r.season_periods[0]
     wide = max(1.0, floor(period / 24.0 + 0.5))
-    seasons = min(t.seasonal.averaged, whole((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
+    seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
     if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
         return alone
     total, newest = 0.0, (r.count - 1) % RING
@@ -81,23 +74,21 @@ def is_missing(r, ago):
 
 
 def fill_features(r, ring, t, count, available):
-    """The features as of the moment when `count` values had come, `available` of which are still in the ring.
+    """The seasonal features as of the moment when `count` values had come, `available` of which are still in the ring.
 
-    For the newest value u and the next one's place: lags 1 … 6, then for each period the values one season before the
-    next, two before, and on the mean, each with its two neighbours; all less u.
+    For the newest value u and the next one's place: for each period the values one season before the next, two before,
+    and on the mean, each with its two neighbours; all less u.
     """
     last = (count - 1) % RING
     newest = ring[last]
-    for lag in range(SEASON_LAGS):
-        r.season_features[lag] = behind(ring, last, lag + 1.0) - newest
     for s in range(2):
-        features = r.season_features + SEASON_LAGS + 9 * s
+        features = r.feature + AROUND + 9 * s
         period = r.season_periods[s]
         if period == 0.0:
             for j in range(9):
                 features[j] = 0.0
             continue
-        seasons = max(min(t.seasonal.averaged, whole((available - 2) / period)), 1)
+        seasons = max(min(t.seasonal.averaged, truncated((available - 2) / period)), 1)
         twice = min(seasons, 2)
         for j in range(3):
             total = 0.0
@@ -111,160 +102,77 @@ def fill_features(r, ring, t, count, available):
             features[6 + j] = total / seasons - newest
 
 
-def divide(weights, bank):
-    """Weights of the mixture: `bank` for the bank, the rest in equal parts for the experts."""
-    weights[0] = bank
-    for i in range(1, SEASON_MEMBERS):
-        weights[i] = (1.0 - bank) / (SEASON_MEMBERS - 1)
+def predict(r, t):
+    """The seasonal members' predictions of the next change, from the features."""
+    predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
+    for s in range(2):
+        mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
+        r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
 
 
-def begin(r, t):
-    """Members of new periods, which have learned nothing yet."""
-    r.season_seen, r.season_mixed, r.season_power = 0, 0, 0.0
-    for i in range(SEASON_STARTS[SEASON_SOLVED]):
-        r.season_factor[i] = 0.0
-    for m in range(SEASON_SOLVED):
-        for i in range(SEASON_FEATURES):
-            r.season_weights[m][i] = 0.0
-        r.season_growth[m], r.season_size[m], r.season_errors[m] = 1.0, 0.0, 0.0
-    divide(r.season_mix, t.seasonal.bank)
-    for i in range(SEASON_MEMBERS):
-        r.season_scales[i], r.season_peak[i], r.season_last_peak[i] = 0.0, 0.0, 0.0
-    r.season_sums[0], r.season_sums[1] = 0.0, 0.0
-
-
-def solve(r, t, m, difference, part):
-    """One step of recursive least squares of readout m, from the features it predicted with. The growth by 1/√λ is kept
-    beside the factor (`season_growth`), and applied every 16 values."""
-    phi: cython.double[SEASON_ROW]
-    g: cython.double[SEASON_ROW]
-    n, stride, forgetting = SEASON_WIDTHS[m], SEASON_STRIDES[m], t.seasonal.memory[m]
-    factor, weights = r.season_factor + SEASON_STARTS[m], cython.address(r.season_weights[m][0])
-    error, size = difference * part, 0.0
-    for i in range(n):
-        phi[i] = r.season_features[SEASON_INDEX[m][i]] * part
-        error -= weights[i] * phi[i]
-        size += phi[i] * phi[i]
-    if not size > t.smallest:
+def learn(r, t, difference, part):
+    """Learn from the change that was forecast: `difference` from the newest value to this one, over 1/part steps."""
+    if r.season_on == 0:
         return
-    if r.season_power == 0.0:
-        r.season_power = size
-    if factor[0] == 0.0:
-        for i in range(n):
-            factor[i * (stride + 1)] = sqrt(t.prior_power / r.season_power)
-        r.season_growth[m], r.season_size[m] = 1.0, n * t.prior_power / r.season_power
-    usual = r.season_errors[m]
-    noise = 1.0
-    if r.season_seen > 2 * SEASON_FEATURES and fabs(error) > usual:
-        noise = fabs(error) / max(usual, t.smallest)
-    update(factor, n, stride, r.season_growth[m], forgetting * noise, error, phi, g, weights)
-    if r.season_size[m] * r.season_power < t.bound:
-        r.season_growth[m] /= sqrt(forgetting)
-    if r.season_seen % 16 == 0:
-        r.season_size[m] = grow(factor, n * stride, r.season_growth[m])
-        r.season_growth[m] = 1.0
-    r.season_errors[m] += (min(fabs(error), 1e79) - usual) * max(
-        1.0 - t.seasonal.memory[SEASON_SOLVED - 1], 1.0 / (r.season_seen + 1)
-    )
-
-
-def learn_readouts(r, t, difference, part):
-    """All three readouts; an error across a gap counts in parts, as in the bank."""
-    for m in range(SEASON_SOLVED):
-        solve(r, t, m, difference, part)
-    size = 0.0
-    for i in range(SEASON_FEATURES):
-        size += r.season_features[i] * r.season_features[i]
-    r.season_power += (size - r.season_power) / t.tidy
+    r.season_sums[0] += fabs(difference - r.season_alone) * part
+    r.season_sums[1] += fabs(difference - r.shrink_ahead[0]) * part
+    learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
     r.season_seen += 1
 
 
-def learn_mixture(r, t, difference, part, value):
-    """The bank's rule for weights and scales, over the members of this mixture."""
-    prior: cython.double[SEASON_MEMBERS]
-    divide(prior, t.seasonal.bank)
-    mixture.learn(
-        r.season_mix, r.season_scales, r.season_peak, r.season_last_peak, r.season_ahead, prior,
-        SEASON_MEMBERS, t.share, t.ceiling, r.season_mixed, t, difference, part, value,
-    )  # fmt: skip
-    r.season_mixed += 1
-
-
-def predict(r, t, bank):
-    """Fill the members' predictions from the features; `bank` is the bank's own. All relative to the newest value."""
-    features, ahead = cython.address(r.season_features[0]), cython.address(r.season_ahead[0])
-    ahead[0] = bank
-    for s in range(2):
-        first = SEASON_LAGS + 9 * s + 6
-        moved = features[first + 1] - features[first]
-        ahead[1 + SEASON_SOLVED + s] = moved if r.season_periods[s] > 0.0 else ahead[1 + SEASON_SOLVED]
-    for m in range(SEASON_SOLVED):
-        total, size = 0.0, 0.0
-        for i in range(SEASON_WIDTHS[m]):
-            feature = features[SEASON_INDEX[m][i]]
-            total += r.season_weights[m][i] * feature
-            size += feature * feature
-        most = t.farthest * sqrt(size)
-        ahead[1 + m] = min(max(total, -most), most)
-        if r.season_seen < 1.5 * SEASON_WIDTHS[m]:
-            ahead[1 + m] = ahead[1 + SEASON_SOLVED]
-
-
-def mixed_forecast(r):
-    """The forecast of the bank and the seasonal members together."""
-    return mixture.mixed(r.season_mix, r.season_scales, r.season_ahead, SEASON_MEMBERS)
-
-
-def learn(r, t, value, difference, part):
-    """Learn from the change that `season_ahead` was the forecast of: `difference` from the newest value to this one,
-    over 1/part steps."""
-    alone = (difference - r.season_ahead[0]) * part
-    r.season_moves += (difference * part) * (difference * part)
-    r.season_alone += alone * alone
-    r.season_since += 1
+def advance(r, ring, t):
+    """The forecast of the next change by all members that are awake; the ring holds `r.count` values by now."""
+    top, whole = mixture.mixed(r.weight, r.scale, r.prediction, BANK)
+    r.season_alone = top / whole
     if r.season_on == 0:
-        return
-    r.season_sums[0] += fabs(difference - r.season_ahead[0]) * part
-    r.season_sums[1] += fabs(difference - mixed_forecast(r)) * part
-    learn_mixture(r, t, difference, part, value)
-    learn_readouts(r, t, difference, part)
-
-
-def advance(r, ring, t, bank):
-    """The forecast of the next change from the bank's own; the ring holds `r.count` values by now."""
-    r.season_ahead[0] = bank
-    if r.season_on == 0:
-        return bank
+        return r.season_alone
     fill_features(r, ring, t, r.count, min(r.count, RING))
-    predict(r, t, bank)
-    return mixed_forecast(r)
+    predict(r, t)
+    more, others = mixture.mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
+    return (top + more) / (whole + others)
 
 
 # When seasons are looked for, and whether the members run.
 
 
-def replay(r, ring, t, count, available, alone, keep):
-    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. keep: members
-    of periods that are merely known better now count for as much as they did."""
-    weights: cython.double[SEASON_MEMBERS]
-    divide(weights, t.seasonal.joined)
-    for i in range(SEASON_MEMBERS):
-        weights[i] = r.season_mix[i] if keep else weights[i]
-    begin(r, t)
+def replay(r, ring, t, count, available):
+    """Solve the readouts of new periods from the values in the ring; the last of them say how large the members' errors
+    are. The features are then the newest ones again."""
+    start_over(r, t, AWAKE, SOLVED)
+    r.season_seen = 0
+    for i in range(SOLVED - AWAKE):
+        r.season_errors[i] = 0.0
+    for i in range(BANK, MEMBERS):
+        r.weight[i], r.scale[i], r.peak[i], r.last_peak[i] = t.prior[1][i], 0.0, 0.0, 0.0
     period = max(r.season_periods[0], r.season_periods[1])
-    longest = whole(period * (2 if available > 2.5 * period else 1)) + SEASON_LAGS + 2
+    longest = truncated(period * (2 if available > 2.5 * period else 1)) + 8
     for ago in range(min(available - longest, LONGEST), 0, -1):
         then = count - ago
-        fill_features(r, ring, t, then, available - ago)
-        predict(r, t, 0.0)
         newest, value = ring[(then - 1) % RING], ring[then % RING]
+        fill_features(r, ring, t, then, available - ago)
+        for lag in range(1, 7):
+            r.feature[lag] = ring[(then - 1 - lag) % RING] - newest
+        predict(r, t)
         if ago <= LONGEST // 8:
-            learn_mixture(r, t, value - newest, 1.0, value)
-        learn_readouts(r, t, value - newest, 1.0)
-    alone = max(alone, t.smallest)  # after a long rest it is below, and weights over it would overflow
-    for i in range(SEASON_MEMBERS):
-        r.season_mix[i] = weights[i]
-    r.season_scales[0], r.season_peak[0], r.season_last_peak[0] = alone, alone, alone
+            mixture.learn(
+                r.weight + BANK, r.scale + BANK, r.peak + BANK, r.last_peak + BANK, r.prediction + BANK,
+                t.prior[1] + BANK, MEMBERS - BANK, r.season_seen, t, value - newest, 1.0, value,
+            )  # fmt: skip
+        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, value - newest, 1.0)
+        r.season_seen += 1
+    for lag in range(1, 7):
+        r.feature[lag] = r.lag[lag] - r.last
+
+
+def wake(r, t, bank):
+    """Let all members that never sleep have the weight `bank` together, the seasonal ones the rest in equal parts."""
+    total = 0.0
+    for i in range(BANK):
+        total += r.weight[i]
+    for i in range(BANK):
+        r.weight[i] *= bank / total
+    for i in range(BANK, MEMBERS):
+        r.weight[i] = (1.0 - bank) / (MEMBERS - BANK)
 
 
 def find_long(r, ring, t, count, search):
@@ -312,14 +220,15 @@ def find_all(r, ring, t, count, search, periods, strengths):
         periods[place], strengths[place] = longer, strength
 
 
-def next_check(t, count, settled):
-    """The number of values after which periods are looked for next, from the number seen now; settled: the last check
-    found the periods of the one before."""
-    due = t.periods.first_check
+def next_check(count, settled):
+    """The number of values after which periods are looked for next, from the number seen now: 32, 48, 72, …, from
+    `2 LONGEST` on every `LONGEST`; where the last check found the periods of the one before (settled) every second of
+    these once nearly all that is kept is new then."""
+    due: cython.longlong = 32
     while due <= count and due < 2 * LONGEST:
-        due = whole(due * t.periods.check_growth)
+        due += due // 2
     if due > 2 * LONGEST or due <= count:
-        every = 2 * t.periods.check_every if settled and count >= 8 * t.periods.check_every else t.periods.check_every
+        every = 2 * LONGEST if settled and count >= 8 * LONGEST else LONGEST
         due = (count // every + 1) * every
     return due
 
@@ -344,8 +253,9 @@ def check(r, ring, t, count, search):
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     # Members of other periods than those that did not help run until the next check.
     useless: cython.bint = was_on and not changed and r.season_sums[1] > t.seasonal.useless * r.season_sums[0]
-    r.season_check = next_check(t, count, periods[0] > 0.0 and not changed)
-    on: cython.bint = periods[0] > 0.0 and r.season_alone > t.seasonal.needless * t.seasonal.needless * r.season_moves
+    r.season_check = next_check(count, periods[0] > 0.0 and not changed)
+    # Where the forecast errs by less than a tenth of the differences seasons cannot add much.
+    on: cython.bint = periods[0] > 0.0 and r.error_scale > 0.01 * r.scale[0]
     if useless:
         r.season_rests = min(2 * r.season_rests + 1, LONGEST_REST)
         r.season_rest = r.season_rests
@@ -357,9 +267,17 @@ def check(r, ring, t, count, search):
         on = False
     r.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(r, ring, t, count, available, r.season_alone / max(r.season_since, 1), not others)
+        kept: cython.double[MEMBERS]
+        for i in range(MEMBERS):
+            kept[i] = r.weight[i]
+        replay(r, ring, t, count, available)
+        for i in range(MEMBERS):
+            r.weight[i] = kept[i]
+    if on and others:  # those of periods that are merely known better now count for as much as they did
+        wake(r, t, t.seasonal.joined)
+    elif was_on and not on:
+        wake(r, t, 1.0)
     r.season_sums[0], r.season_sums[1] = 0.0, 0.0
-    r.season_alone, r.season_moves, r.season_since = 0.0, 0.0, 0
 
 
 def check_if_due(r, ring, t):
@@ -370,7 +288,6 @@ def check_if_due(r, ring, t):
     search = cython.cast(cython.pointer(Search), malloc(cython.sizeof(Search)))
     if search == cython.NULL:
         return
-    bank = r.season_ahead[0]  # replaying the past overwrites it
     check(r, ring, t, r.count, search)
-    r.change = mixture.shrunk(r, t, advance(r, ring, t, bank), False)
+    r.change = mixture.shrunk(r, t, advance(r, ring, t), False)
     free(search)

@@ -13,7 +13,6 @@ when the factor is also bounded. A value whose noise has another variance than o
 import cython
 from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
 from cython.cimports.prophecy.streams.kernels.unrolled import dot, product, subtract
-from cython.cimports.prophecy.streams.kernels.structs import FIXED, SOLVED, WIDTH
 
 
 def update(factor, used, stride, growth, forgetting, error, phi, g, weights):
@@ -42,38 +41,53 @@ def grow(factor, count, growth):
     return size
 
 
-def learn_solved(r, t, difference, part):
-    """All solved members learn from a change over 1/part steps."""
+def learn_solved(r, t, first, last, count, difference, part):
+    """Solved members `first` … `last` - 1, which have learned from `count` values, learn from a change over 1/part steps.
+
+    Those that use seasons take errors beyond the usual size to be noisier by that factor (Huber's rule).
+    """
     phi: cython.double[WIDTH]
     g: cython.double[WIDTH]
-    for s in range(SOLVED):
-        error, power = difference * part, 0.0
+    for s in range(first, last):
+        error, power, noise = difference * part, 0.0, 1.0
         for i in range(t.used[s]):
             phi[i] = r.feature[t.index[s][i]] * part
             error -= r.readout[s][i] * phi[i]
             power += phi[i] * phi[i]
-        if r.learned < t.longest[s]:
+        if count < t.longest[s]:
             power = 0.0
-        if power > t.smallest:
+        if s >= AWAKE:
+            usual = r.season_errors[s - AWAKE]
+            if count > 2 * WIDTH and fabs(error) > usual:
+                noise = fabs(error) / max(usual, SMALLEST)
+            rate = max(1.0 - t.forgetting[SOLVED - 1], 1.0 / (count + 1))
+            r.season_errors[s - AWAKE] += (min(fabs(error), MOVED) - usual) * rate
+        if power > SMALLEST:
             if r.begun[s] == 0:
                 _set_prior(r, t, s, power)
             factor = cython.address(r.factor[t.place[s]])
-            update(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s], error, phi, g, r.readout[s])
+            update(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s] * noise, error, phi, g, r.readout[s])
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
             r.growth[s] /= sqrt(t.forgetting[s])
-        r.power[s] += (power - r.power[s]) / t.tidy
-        if (r.learned + 1) % t.tidy == 0:
+        r.power[s] += (power - r.power[s]) / TIDY
+        if (count + 1) % TIDY == 0:
             _tidy(r, t, s)
 
 
+def start_over(r, t, first, last):
+    """Members that have learned nothing."""
+    for s in range(first, last):
+        for k in range(t.used[s] * t.stride[s]):
+            r.factor[t.place[s] + k] = 0.0
+        for i in range(WIDTH):
+            r.readout[s][i] = t.start[s][i]
+        r.growth[s], r.power[s], r.begun[s] = 1.0, 0.0, 0
+
+
 def _set_prior(r, t, s, power):
-    root = sqrt(t.prior_power / power)
-    factor = cython.address(r.factor[t.place[s]])
-    for k in range(t.used[s] * t.stride[s]):
-        factor[k] = 0.0
+    root, factor = sqrt(PRIOR_POWER / power), cython.address(r.factor[t.place[s]])
     for i in range(t.used[s]):
         factor[i * (t.stride[s] + 1)] = root
-    r.growth[s] = 1.0
     r.power[s] = power
     r.begun[s] = 1
 
@@ -87,13 +101,9 @@ def _tidy(r, t, s):
     r.growth[s] = 1.0
     size *= r.power[s]
     if not (isfinite(size) and fabs(total) < 1e100):
-        for k in range(count):
-            factor[k] = 0.0
-        for i in range(t.used[s]):
-            r.readout[s][i] = t.start[s][i]
-        r.begun[s] = 0
-    elif size > t.bound:
-        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * t.bound / r.power[s] / t.used[s]))
+        start_over(r, t, s, s + 1)
+    elif size > BOUND:
+        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * BOUND / r.power[s] / t.used[s]))
 
 
 def _bound(factor, used, stride, highest):
@@ -132,9 +142,9 @@ def _bound(factor, used, stride, highest):
                 factor[i * stride + p] *= highest / sqrt(length)
 
 
-def predict_solved(r, t):
+def predict_solved(r, t, first, last, count):
     """The next change as each solved member predicts it; by its constructed readout while it has learned too little."""
-    for s in range(SOLVED):
+    for s in range(first, last):
         power, ahead, start = 0.0, 0.0, 0.0
         for i in range(t.used[s]):
             phi = r.feature[t.index[s][i]]
@@ -144,4 +154,4 @@ def predict_solved(r, t):
         # Weights in directions the signal has hardly excited are hardly determined: no change goes far beyond the past.
         farthest = t.farthest * sqrt(power)
         ahead = min(max(ahead, -farthest), farthest)
-        r.prediction[FIXED + s] = start if r.learned < t.needed[s] else ahead
+        r.prediction[FIXED + s] = start if count < t.needed[s] else ahead

@@ -1,5 +1,5 @@
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport Record, Table
+from prophecy.streams.kernels.structs cimport *
 
 cdef void begin(Record* r, const Table* t) noexcept nogil
 cdef void step(Record* r, double* ring, const Table* t, double value) noexcept nogil

@@ -33,45 +33,21 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     surprise,
     within_reach,
 )
+from cython.cimports.prophecy.streams.kernels.mixture import learn, learn_shrinkage, shrunk
+from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved, start_over
 from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
-from cython.cimports.prophecy.streams.kernels.mixture import combine, learn_shrinkage, shrunk, weigh
-from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved
-from cython.cimports.prophecy.streams.kernels.structs import (
-    DIFFERENCE,
-    FIXED,
-    LAGS,
-    LEVELS,
-    LONG_ROW,
-    LONGS,
-    MEMBERS,
-    MEMORY,
-    ORDER,
-    PARABOLA,
-    RING,
-    SEASON_SOLVED,
-    SHORT_ROW,
-    SHORTS,
-    SOLVED,
-    WIDTH,
-    WINDOWS,
-)
 from cython.cimports.prophecy.streams.kernels.whole import within
 
 
 def begin(r, t):
     """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, t.periods.first_check
-    for i in range(MEMBERS):
-        r.weight[i] = t.prior[i]
+    r.spacing, r.season_check = 1.0, seasonal.next_check(0, False)
+    for i in range(BANK):
+        r.weight[i] = t.prior[0][i]
     for l in range(LEVELS):
-        r.quantile[l] = t.normal[l]
-    for s in range(SOLVED):
-        r.growth[s] = 1.0
-        for i in range(WIDTH):
-            r.readout[s][i] = t.start[s][i]
-    seasonal.divide(r.season_mix, t.seasonal.bank)
-    for s in range(SEASON_SOLVED):
-        r.season_growth[s] = 1.0
+        r.quantile[l] = NORMAL[l]
+    r.tail = LIGHTEST
+    start_over(r, t, 0, SOLVED)
     for i in range(2):
         r.shrink_weight[i] = 0.5
 
@@ -94,7 +70,7 @@ def step(r, ring, t, value):
         wild: cython.bint = past.is_wild(r, t, (value - forecast) / distance, (value - r.last) / distance)
         if r.gap == 0:
             note_tick(r, t, value, not wild and r.doubts == 0)
-        events: cython.bint = r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
+        events: cython.bint = r.alarm_seen < WINDOW or alarms.rests_half(r)
         if wild and r.doubts < 2:
             came, value = value, past.believed(r, value, forecast, distance)
             r.doubted[r.doubts], r.withheld[r.doubts] = came - forecast, came - value
@@ -124,7 +100,7 @@ def step(r, ring, t, value):
 def _watch(r, t, value, believed, forecast, part, wild, doubted):
     """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
     level = believed
-    window = min(t.alarms.window, r.count + 1)
+    window = min(WINDOW, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
     error = value - forecast
@@ -138,11 +114,14 @@ def _learn(r, t, value, forecast, part, events):
     difference = value - r.last
     if r.same < t.stuck:
         calibrate(r, t, (value - forecast) * part, events)
-    seasonal.learn(r, t, value, difference, part)
+    seasonal.learn(r, t, difference, part)
     learn_shrinkage(r, t, value, difference, part)
-    learn_solved(r, t, difference, part)
+    learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
     note_bias(r, t, difference, part)
-    weigh(r, t, difference, part, value)
+    learn(
+        r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
+        r.learned, t, difference, part, value,
+    )  # fmt: skip
     r.learned += 1
 
 
@@ -175,9 +154,9 @@ def _advance(r, ring, t, value, filled):
     r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
-    predict_solved(r, t)
+    predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
-    r.change = shrunk(r, t, seasonal.advance(r, ring, t, combine(r)), filled)
+    r.change = shrunk(r, t, seasonal.advance(r, ring, t), filled)
 
 
 def _predict_short(r, t):
@@ -242,7 +221,7 @@ def expected(r, t):
     at which values pile up (`alarms.bounded`), nor goes farther beyond all values seen than `calibration.reach`.
     """
     change = r.change
-    if alarms.rests_half(r, t):
+    if alarms.rests_half(r):
         most = r.alarm_middle[DIFFERENCE][r.alarm_size[DIFFERENCE] - 1]
         change = min(max(change, -most), most)
     ahead = r.last if r.hold and r.gap > 0 else alarms.bounded(r, t, r.last + change)

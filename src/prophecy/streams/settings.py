@@ -1,0 +1,358 @@
+"""The numbers that steer a stream, each with its unit and the reason for it. `Prophecy(settings=...)` takes others.
+
+`replace(DEFAULT, alarms=replace(DEFAULT.alarms, far=6.0))`, with `dataclasses.replace`, is how ablations are made.
+Compiled code reads all of them from the table it is handed (`table.TABLE`), so nothing is compiled anew for others.
+
+Sizes, codes and limits of float64 are beside the record (`limits`): they fix its layout, and with it the format of
+files. Where a reason names a page, it is a page of the report; what half and twice each number
+does to 46 streams is in benchmarks/results/bank_ideas.json.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+FACTOR = 1000.0
+"""How many times larger or smaller than the default a setting from a file may be."""
+
+Share = float
+"""The type of numbers strictly between 0 and 1: shares, probabilities, and what is kept of a sum with every value."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Numbers that belong together: fields of type int, float or Share, tuples of them as long as the default's, and
+    further groups. All numbers are positive and finite."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, Group):
+                if type(value) is not type(field.default):
+                    raise TypeError(f"{field.name} must be a {type(field.default).__name__}, got {value!r}")
+                continue
+            several = (value,)
+            if isinstance(field.default, tuple):
+                count = len(field.default)
+                if not isinstance(value, tuple | list) or len(value) != count:
+                    raise TypeError(f"{field.name} must be {count} numbers, got {value!r}")
+                several = tuple(value)
+                object.__setattr__(self, field.name, several)
+            for number in several:
+                _check_number(field.name, number, str(field.type))
+
+    def check_read(self, name: str = "settings") -> None:
+        """Refuse settings from a file that are a thousand times off what the step was made for."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Group):
+                value.check_read(f"{name}.{field.name}")
+                continue
+            several = value if isinstance(value, tuple) else (value,)
+            usuals = field.default if isinstance(field.default, tuple) else (field.default,)
+            for one, usual in zip(several, usuals, strict=True):
+                if not usual / FACTOR <= one <= usual * FACTOR:
+                    raise ValueError(
+                        f"{name}.{field.name} must be within a factor of {FACTOR:g} of {usual}, got {one!r}"
+                    )
+
+    @classmethod
+    def from_file(cls, found: Any, name: str = "settings") -> Any:
+        """The settings a file holds, checked. One that it does not name came after it was written and has its default;
+        one that is not known here is refused."""
+        if not isinstance(found, dict):
+            raise TypeError(f"{name} must be a mapping, got {type(found).__name__}")
+        groups = {field.name: type(field.default) for field in fields(cls) if isinstance(field.default, Group)}
+        given: dict[str, Any] = {
+            str(key): groups[key].from_file(value, f"{name}.{key}") if key in groups else value
+            for key, value in found.items()
+        }
+        unknown = sorted(set(given) - {field.name for field in fields(cls)})
+        if unknown:
+            raise ValueError(f"{name} names {', '.join(unknown)}, which this version does not have")
+        made = cls(**given)
+        made.check_read(name)
+        return made
+
+
+def _check_number(name: str, value: Any, kind: str) -> None:
+    whole = kind == "int"
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise TypeError(f"{name} must be a {'whole ' * whole}number, got {value!r}")
+    if not (0 < value < math.inf):
+        raise ValueError(f"{name} must be positive and finite, got {value}")
+    if "Share" in kind and not value < 1.0:
+        raise ValueError(f"{name} must be below 1, got {value}")
+
+
+def places(group: Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where each number of a group is: the names of the groups it lies in, then its own."""
+    found: list[tuple[str, ...]] = []
+    for field in fields(group):
+        value = getattr(group, field.name)
+        found += places(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
+    return found
+
+
+@dataclass(frozen=True)
+class PeriodSettings(Group):
+    """What is proposed as a season (`kernels/periods.py`). Shares are of the power of a series."""
+
+    least: Share = 0.05
+    """Share that a season explains, at least; of values less their line twice that. With 0.1 the seventh column of
+    ETTh1 has no day."""
+    deviations: float = 5.0
+    """Standard deviations of an autocorrelation of white noise that the share must reach."""
+    wander: Share = 0.15
+    """Share of a season's strongest tone that may change from stretch to stretch. With 0.2 twice as many resonances
+    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half, and real days are lost."""
+    same: Share = 0.05
+    """Loss of a season that explains as much as another one; of one that is no whole number of samples three times
+    that, since the autocorrelation is known at whole lags only."""
+    more: float = 0.1
+    """Share by which two seasons, or a multiple of one, must explain more than one does."""
+
+
+@dataclass(frozen=True)
+class SeasonalSettings(Group):
+    """The members that use the seasons (`kernels/seasonal.py`)."""
+
+    averaged: int = 16
+    """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
+    bank: Share = 0.3
+    joined: Share = 0.8
+    """Share of all others in the prior while seasonal members are awake, and their weight when these wake: they were
+    solved from the past, the errors of the others are known. They may overtake them within some ten values. The
+    seasonal members share the rest."""
+    useless: Share = 0.998
+    """Seasonal members go to sleep unless the mean absolute error with them is below this share of the bank's own."""
+    useful: Share = 0.98
+    """Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's
+    own: what improves forecasts is kept though its amplitude varies."""
+
+
+@dataclass(frozen=True)
+class AlarmSettings(Group):
+    """When a stretch is unusual (`kernels/alarms.py`). Sums and confidences are in decades: -log10 of probabilities.
+
+    Chosen on NAB's 38 development files (benchmarks/nab.py) and on eighteen kinds of streams in which nothing happens,
+    so that an alarm of 1 - rate comes on at most that share of the rows (benchmarks/streams.py, part `alarms`).
+    """
+
+    sure: float = 50.0
+    """Values seen for each decade of confidence: ranks among a few dozen values that depend on each other are rough. An
+    alarm of 0.99 takes 100 values, one of 0.999 takes 150; with 25 a decade 2 % of rows 50 to 99 alarm at 0.99."""
+    quiet: float = 200.0
+    quiet_share: Share = 0.1
+    """A sum must pass all sums of the last 200 values, or the last tenth of the stream."""
+    rise: float = 0.81
+    """Confidence over the square root of the sum: a bound over eighteen kinds of streams of 3 000 and 60 000 values,
+    those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
+    alone: float = 3.4
+    """-log10 of an error's own tail probability, by its score and by its rank, from which it is reported whatever the
+    other ranks are; also the confidence that a flat line or noise of another size is reported with, once. Of six jumps
+    by five steps of a growing sum of random steps all are found, one without this."""
+    improbable: float = 8.0
+    """-log10 of the probability below which differences of 0 in a row are a flat line, if each were 0 as often as until
+    then. It is twice as long as any before, or such rests are rarer than `alone` says."""
+    slow: int = 64
+    far: float = 5.0
+    familiar: float = 5.0
+    """Values over which level, spread and noise are averaged slowly; how many of its own usual deviations such a mean
+    must lie away from where it was to be reported; and how many times as many values it takes to know both. The drift
+    is averaged over as many blocks of 20 values."""
+    repeating: float = 16.0
+    """Values repeat where one difference in 16 or more was exactly 0, which continuous values never do."""
+    piled: Share = 0.02
+    """Share of all values at the largest or smallest of them from which on it is a bound."""
+
+
+@dataclass(frozen=True)
+class ClockSettings(Group):
+    """How timestamps are read and how values off the grid are brought to it (`kernels/clock.py`). Steps are the grid's.
+
+    Chosen on signals with and without noise whose stamps jitter, are rounded or come at random (benchmarks/streams.py,
+    parts `jitter` and `irregular`). How many stamps anything is averaged over follows from how many are kept
+    (`limits.RECENT`).
+    """
+
+    off: Share = 0.3
+    """A stamp farther than this from every place on the grid, in steps, is off it: jitter of ± 25 % and the error of
+    the phase stay inside, random times are off in two cases of five."""
+    irregular: Share = 0.2
+    """Share of stamps off the grid above which times are irregular; and share of intervals of either length above which
+    stamps are rounded (below, long ones are holes in a grid, or short ones rows sent twice)."""
+    close: Share = 0.15
+    """Largest mean distance from a grid found anew, in steps: any times are within half a step of one, 0.25 on
+    average."""
+    late: int = 4
+    """Stamps in a row that must lie before the newest one for the clock to have been set back."""
+    longest_hole: int = 131_072
+    """Steps of a hole beyond which the clock was set forward: 36 hours at one value a second."""
+    steady: float = 400.0
+    """Stamps over which phase and step of the grid are fitted, at least: by least squares over all since the last time
+    the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to the next by
+    0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
+    rounded: Share = 0.75
+    """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by. A
+    fit of 400 stamps of steps of nearly 4/3 units has taken their errors, which drift with them, for part of the step,
+    and is off by a third of a unit when they wrap."""
+    changed: Share = 0.02
+    """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
+    of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
+    better: Share = 0.95
+    """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error of
+    forecasts for the grid or less."""
+    hole: float = 2.0
+    """Typical intervals that must be missing for nothing to be interpolated."""
+    apart: Share = 0.1
+    """Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold."""
+    smoother: Share = 0.25
+    """A higher degree is used where its squared errors are below this share of a lower one's: half the error."""
+
+
+@dataclass(frozen=True)
+class AheadSettings(Group):
+    """Predictions h values ahead (`ahead.py`): readouts solved for one distance, and how they are mixed.
+
+    Beside each stands what others do to the mean absolute error 4 and 24 values ahead: geometric means over ETTh1's
+    columns and the measured series of the report, the even ones of 24 series first, then the odd ones (version 0.2.0).
+    """
+
+    allowed: Share = 0.018
+    """Of copying's error, by which ours may exceed it: just below the 2 % that are promised, for rows a user counts
+    differently."""
+    share: float = 3.0
+    """Of the room left, spread over h predictions: after h of them 95 % of it is in use."""
+    slow: tuple[Share, ...] = (0.03, 0.002)
+    """Rates per value of the slow means among the features. Half: +0.1, +0.2; -0.1, +0.0 %. Twice: -0.4, -0.2; -0.3,
+    -0.1 %."""
+    solved_every: int = 16
+    """Values between two solutions, of four systems of 31 unknowns each. 8, for twice as many of them: -0.1, +0.1;
+    -0.7, -0.4 %. 32: -0.0, +0.0; -0.7, +0.2 %."""
+    forgetting: Share = 0.998
+    """Per value, of the second set of normal equations; the first forgets nothing. Memories of 250 values: -0.6, -0.8;
+    -0.0, +0.2 %. 1000: +0.9, +0.8; +0.2, +0.3 %. 2000: +1.3, +1.1; +0.4, +0.7 %."""
+    ridges: tuple[float, ...] = (1e-3, 0.3)
+    """Of each feature's power, of the two readouts of a set; the second hardly leaves the copy. Half: -0.1, -0.2; -0.5,
+    +0.2 %. Twice: +0.2, +0.1; +0.5, +0.1 %."""
+    discount: Share = 0.999
+    """Per value, of the errors members are weighed by. 0.998: -0.3, -0.2; -0.3, +0.1 %. 0.9995: +0.2, +0.1; +0.2,
+    -0.0 %."""
+    sharpness: float = 0.03
+    """A member whose errors are this share above the best has e^-1 of its weight. Half: +0.2, +0.2; +0.1, +0.6 %.
+    Twice: -0.3, -0.2; -0.4, -0.5 %."""
+    handicap: float = 8.0
+    """Usual steps a member must be ahead before it counts as much as the copy. 4: -0.0, -0.0; +0.0, -0.2 %. 16: +0.0,
+    +0.0; -0.0, +0.2 %."""
+    rolled: int = 48
+    """Distance up to which the bank is rolled forward beside them: it costs h steps a value."""
+
+
+@dataclass(frozen=True)
+class Settings(Group):
+    """Constants of the step, and groups of those of its parts. Counts are in samples."""
+
+    # The mixture.
+    discount: Share = 0.985
+    """Factor per sample of past squared errors in a member's scale: 67 samples of memory, between the 30 that noise
+    needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes)."""
+    share: Share = 0.01
+    """Probability per sample with which another member takes over, in the fixed-share update; costs 0.01 nats a
+    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the squared
+    error of short series is 0.5 % less, that of exactly repeated steps four times as large."""
+    block: int = 8
+    """Samples that the first error counts for in a scale, and samples between two updates of the ceiling of scales: of
+    made streams, the one that moves most left out, 4 have 0.8 % and 16 have 3.2 % more squared error."""
+    ceiling: float = 3.0
+    """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
+    is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
+    1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two costs short
+    series."""
+    shrink_discount: Share = 0.99
+    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.py`):
+    100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less."""
+    prior_solved: float = 4.0
+    """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few."""
+    alternating: tuple[Share, ...] = (0.9, 0.98)
+    """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a
+    smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
+
+    # Readouts solved in context.
+    solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998, 0.999, 0.998, 0.995)
+    """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples;
+    of those with seasons 1000, 500 and 200: small ones can afford to forget sooner."""
+    equations: float = 1.5
+    """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined."""
+    farthest: float = 4.0
+    """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
+    slowest_mean: Share = 1e-3
+    """Slowest rate per sample of the running mean, one of the features."""
+
+    # What is believed.
+    doubtful: Share = 1e-4
+    """Probability, by the power law through q₇₅ and q₉₅ of errors and of changes, below which a value is wild (`past`):
+    15 standard deviations of normal noise, 40 of Laplace's, 6 000 of Cauchy's."""
+
+    # Calibration and scores.
+    rate: float = 0.03
+    first_rate: float = 0.15
+    """Step of the tracked quantiles, in their logarithm: a level is reached from a factor e away in 33 errors. The
+    second while fewer than 2 errors were to be expected beyond a quantile, falling in proportion to their number. With
+    0.03 throughout, 0.4 % of 10 000 values of Student's t(2) lie outside intervals of level 0.999, with this 0.16 %;
+    with 0.3 it is 0.12 %, but five gross errors hide the sixth."""
+    seen_beyond: float = 5.0
+    excess_allowed: float = 0.25
+    """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far
+    as the distances of the known ones let expect, less this many standard errors (of a logarithm over a count). In
+    5 000 values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without), of Laplace's law with 0.6e-3
+    (1.3e-3), of a normal law with 0.8e-3 (0.9e-3); errors of 5 to 10 deviations in normal noise score what they did."""
+    tail_over: int = 64
+    """Errors beyond the quantile of level 0.98 that the heaviness of their tail is averaged over: some 3200 values."""
+    few: float = 2.0
+    """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
+    decade: float = 15.0
+    """Errors known for each unit of a score, where that allows more than log10(1 + errors known): 3.3 takes 50 of them.
+    The first errors of a stream are far from normal; without this 2 to 4 % of the scores of rows 2 to 9 passed 3.3."""
+
+    # The derivative.
+    plain: float = 1.5
+    """A one-step error beyond this multiple of what noise explains is bias, even one that turns too fast to be
+    averaged."""
+    unsure: Share = 0.15
+    """Share of the averaged noise that an unseen bias may hide in: the standard error of its estimate over a window."""
+
+    # Gaps.
+    patience: float = 1.5
+    """A value is learned from if it comes no later than this many usual spacings after the one before it."""
+    spacings: int = 64
+    """Values over which the usual spacing is averaged."""
+    gap_reach: float = 2.0
+    """How far beyond all values known a forecast may go, in largest recent changes for each step; and half as much
+    again in terms of the mean speed at which all that was seen was passed through: a line needs 1 of both, a
+    parabola ends at twice that."""
+    gap_fades: Share = 0.97
+    """Factor of the largest error after gaps of one length with every further such gap."""
+    gap_few: float = 6.0
+    """Intervals across gaps are 1 + gap_few/n^1.5 times that error after n of them: the next one is larger than the
+    largest of n with probability 1/(n + 1), and of normal ones six times the first holds nine in ten."""
+
+    # Sensors.
+    stuck: int = 16
+    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
+    ticks_certain: int = 32
+    """Differences in a row that must be multiples of a tick before it is used; of continuous values one in 5 000 is."""
+
+    # Parts with settings of their own.
+    periods: PeriodSettings = PeriodSettings()
+    seasonal: SeasonalSettings = SeasonalSettings()
+    alarms: AlarmSettings = AlarmSettings()
+    clock: ClockSettings = ClockSettings()
+    ahead: AheadSettings = AheadSettings()
+    """Which periods a stream has; experts that use them; alarms; the grid of timestamps and irregular times;
+    predictions several values ahead."""
+
+
+DEFAULT = Settings()
