@@ -99,8 +99,10 @@ class Adjusted:
 
 def adjusted(some: Iterable[Candidate], series: Series, settings: Settings) -> Iterator[Candidate]:
     """The same candidates with the regressors of the series."""
+    if series.known is None:
+        return
     known = series.known
-    for candidate in some if known is not None else ():
+    for candidate in some:
 
         def fit(x: Array, seen: Mask, steps: int, candidate: Candidate = candidate) -> Fitted | None:
             effect, doubt = solved(x, seen, known[: len(x)], series.seasons, settings)
@@ -157,11 +159,9 @@ def known_note(beside: Known, columns: Sequence[Series], shares: Sequence[float]
     """Which regressors do what, largest first. shares: the weight of candidates with them, of each variable."""
     if max(shares, default=0.0) < 0.5:
         return "What is known in advance was not used: it did not help in rolling forecasts."
-    found = []
-    for column in columns:
-        assert column.known is not None
-        found.append(solved(column.y, column.seen, column.known[: len(column.y)], column.seasons, settings)[0])
-    effects, spread = np.column_stack(found), np.std(columns[0].known, axis=0)
+    given = [(column, column.known) for column in columns if column.known is not None]
+    found = [solved(one.y, one.seen, rows[: len(one.y)], one.seasons, settings)[0] for one, rows in given]
+    effects, spread = np.column_stack(found), np.std(given[0][1], axis=0)
     order = np.argsort(-(np.abs(effects) * spread[:, None]).max(axis=1))
     parts = [f"{beside.names[i]} {', '.join(f'{v:+.3g}' for v in effects[i, :SHOWN])} per unit" for i in order[:SHOWN]]
     more = f" and {len(order) - SHOWN} more" if len(order) > SHOWN else ""

@@ -75,7 +75,7 @@ class Mixture:
         factor = np.exp(away / np.maximum(usual, _TINY) * np.sqrt(np.log1p((usual / path) ** 2)))
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(path)))
         above = (1 - share) * (path + away) + share * path * factor
-        return np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign
+        return np.asarray(np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign)
 
     def _pairs(self) -> list[tuple[Array, Part]]:
         return list(zip(self.weights, self.parts, strict=True))

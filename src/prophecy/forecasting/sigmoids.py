@@ -39,7 +39,7 @@ class Sigmoids:
         there, y = seen[:last].astype(np.float64), np.where(seen, x - centre, 0.0)[:last]
         count, total, square = (np.add.reduceat(each, starts) for each in (there, y, y * y))
         curve = _Curves.over(last, self.ratio)
-        g = curve(starts + (width - 1) / 2)
+        g = curve(np.asarray(starts + (width - 1) / 2, dtype=np.float64))
         place = np.maximum(origins // width, 1) - 1
         n, s, q = (np.cumsum(each)[place] for each in (count, total, square))
         sums = [np.cumsum(each, axis=1)[:, place] for each in (g * count, g * g * count, g * total)]
@@ -52,7 +52,7 @@ class Sigmoids:
         weight = np.exp(likelihood - likelihood.max(axis=0))
         weight /= weight.sum(axis=0)
         variance = left / np.maximum(n - 4, 1)
-        h = curve(np.arange(first, last + steps))
+        h = curve(np.arange(first, last + steps, dtype=np.float64))
         mean, deviation = np.empty((len(origins), steps)), np.empty((len(origins), steps))
         for o, origin in enumerate(origins):
             kept = weight[:, o] > 1e-4
