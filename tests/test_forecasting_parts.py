@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy.forecasting.candidates import candidates
-from prophecy.forecasting.profiles import Growth, MeanProfile
+from prophecy.forecasting.profiles import MeanProfile
 from prophecy.forecasting.rare import RareEvents
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import profile
@@ -131,6 +131,5 @@ def test_candidates_know_only_the_past_of_their_origin():
             np.testing.assert_allclose(found, again, rtol=1e-9, err_msg=candidate.label)
     flat = np.arange(20.0)
     assert MeanProfile(4, 2).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [2, 3, 4, 5, 2]
-    assert Growth(4).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [8, 9, 10, 11, 12]
     rare = RareEvents(0.0, (0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
     assert rare.shape == (2, 2)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
-from prophecy.forecasting.profiles import Growth, MeanProfile
+from prophecy.forecasting.profiles import MeanProfile
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import seasonal
@@ -84,7 +84,6 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
 
 def _profiles(seasons: tuple[int, ...], settings: Settings) -> Iterator[Candidate]:
     short, long = min(seasons), max(seasons)
-    yield Candidate("growth", "season with growth", VALUES, _after(2 * short, Growth(short)))
     week = long if long > short else 7 * short
     for season in (short, week):
         for cycles in settings.profile_cycles:

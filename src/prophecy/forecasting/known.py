@@ -144,7 +144,7 @@ def _effect(x: Array, known: Array, lag: int, settings: Settings) -> tuple[float
     if len(target) < 4 or not np.isfinite(scale).any():
         return best
     left, power, right = np.linalg.svd(source / scale, full_matrices=False)
-    low, high = np.log10(settings.known_ridges)
+    low, high = np.log10(settings.readout_ridges)
     for ridge in 10.0 ** np.arange(low, high + 0.5) * len(target):
         shrunk = power**2 / (power**2 + ridge)
         off = (target - left @ (shrunk * (left.T @ target))) / np.maximum(1 - left**2 @ shrunk, 1e-6)

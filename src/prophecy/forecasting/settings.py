@@ -47,16 +47,16 @@ class Settings(LawSettings):
         ("rare", 10.0),
         ("line", 0.3),
         ("readout", 0.3),
-        ("profile", 0.3),
-        ("constant", 0.1),
-        ("sigmoids", 0.1),
-        ("growth", 0.1),
+        ("waves", 0.5),
+        ("profile", 0.2),
+        ("constant", 0.05),
+        ("sigmoids", 0.05),
     )
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
-    octave: float = 0.65  #: what the score of one lead says about a lead twice or half as long
+    octave: float = 0.6  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
-    least_weight: float = 1e-3  #: of the largest weight; what has less is left out
+    least_weight: float = 0.01  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
@@ -79,9 +79,9 @@ class Settings(LawSettings):
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Smoothers: grids of gains, finer where they are small, because errors change faster there
-    level_gains: int = 8  #: from 0 to 1
-    slope_gains: tuple[int, float] = (4, 0.7)  #: how many, and the largest, as a share of the level's
-    slope_dampings: tuple[int, float] = (3, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
+    level_gains: int = 10  #: from 0 to 1
+    slope_gains: tuple[int, float] = (5, 0.7)  #: how many, and the largest, as a share of the level's
+    slope_dampings: tuple[int, float] = (4, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
     season_gains: tuple[int, float] = (4, 0.6)  #: how many, and the largest, of what the level leaves
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
@@ -93,11 +93,11 @@ class Settings(LawSettings):
     sigmoid_ratio: float = 1.3  #: of neighbouring times of sigmoid curves
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
-    readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  #: lags in seasons: a day, two, a week, two weeks
+    readout_seasons: tuple[int, ...] = (2, 7, 14)  #: lags in seasons: two days, a week, two weeks
     readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
     readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
-    profile_cycles: tuple[int, ...] = (1, 4, 14)  #: seasons averaged: last day … last two weeks
+    profile_cycles: tuple[int, ...] = (1, 14)  #: seasons averaged: the last day, the last two weeks
     rare_ties: float = 0.3  #: share of values that equal the least or the largest, from which others are rare events
     rare_rates: tuple[float, ...] = (0.0, 0.05, 0.2)  #: at which estimates follow; Croston's range, and not at all
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
@@ -119,7 +119,6 @@ class Settings(LawSettings):
     complete: float = 0.03
 
     # Regressors known in advance
-    known_ridges: tuple[float, float] = (1e-6, 100.0)  #: of their mean power: smallest and largest tried
     known_cost: float = 1.0  #: nats of prior that an effect of each costs
 
     own: tuple[Candidate, ...] = ()  #: candidates of the user's
