@@ -68,7 +68,7 @@ class Mixture:
             return rare_quantiles(self.series, rest, self.path, settings)
         sign, away = self.series.sign, self.widths
         if not sign:
-            return self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away])
+            return np.asarray(self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away]))
         path, usual = sign * self.path, away[_ONE] / ndtri(_UPPER[_ONE])
         path = np.maximum(path, _SMALL * usual + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
