@@ -21,8 +21,7 @@ import numpy as np
 
 from benchmarks.harness import Options, option, single
 from prophecy.fleet import Fleet, Single
-from prophecy.fleet.pack import pack, unpack
-from prophecy.fleet.slots import PARTS
+from prophecy.fleet.slots import PARTS, pack, unpack
 from prophecy.streams.record import CLOCK_FIELDS as CLOCK
 from prophecy.streams.record import FIELDS as RECORD
 from prophecy.streams.record import SAMPLE_FIELDS as SAMPLES

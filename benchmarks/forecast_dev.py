@@ -12,7 +12,6 @@ seeded generator, is reported apart as "held-out"; docs/forecasting.md says how 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -24,13 +23,12 @@ from benchmarks.harness import DATA, Benchmark, Options, option
 from prophecy import chaos
 from prophecy.evaluation import smape, valid_prediction_time
 from prophecy.forecasting import forecast
-from prophecy.forecasting.linear import fit_linear
-from prophecy.forecasting.repeats import Copy, Repetition
-from prophecy.laws.context import Rows
+from reproduction import forecast_cases
 
 Array = NDArray[np.float64]
 CONTEXT, PER_LYAPUNOV = 512, 30
 SIMPLE = ("copy", "repetition", "linear")
+CALLED = dict(zip((forecast_cases.OURS, *forecast_cases.BASELINES), ("ours", *SIMPLE), strict=True))
 
 
 def scores(predicted: Array, truth: Array, per_lyapunov: int = PER_LYAPUNOV) -> dict[str, float]:
@@ -38,18 +36,6 @@ def scores(predicted: Array, truth: Array, per_lyapunov: int = PER_LYAPUNOV) -> 
         "vpt": valid_prediction_time(truth, predicted, samples_per_time=per_lyapunov),
         "smape": float(smape(truth, predicted).mean()),
     }
-
-
-def baselines(context: Array, horizon: int) -> dict[str, Array]:
-    centre, scale = context.mean(axis=0), context.std(axis=0)
-    scaled = (context - centre) / scale
-    origin = np.array([len(scaled)])
-    index = np.arange(len(scaled) - 1)
-    rows = Rows(index, index + 1)
-    models: dict[str, Any] = {"copy": Copy(), "repetition": Repetition(30)}
-    models["linear"] = fit_linear(12, 1, 1e-8, scaled, rows)
-    paths = {name: model.rollout(scaled, origin, horizon)[0] * scale + centre for name, model in models.items()}
-    return {**paths, "mean": np.tile(centre, (horizon, 1))}
 
 
 def set_apart(names: Sequence[str], seed: int = 2027) -> set[str]:
@@ -74,30 +60,17 @@ def judged(
     per_lyapunov: int = PER_LYAPUNOV,
     missing: float = 0.0,
 ) -> dict[str, Any]:
-    """Forecast from a context with noise (a share of each variable's standard deviation) and score every method.
+    """Scores of every method from a context with noise and gaps, as on the report's page of forecasts.
 
-    coverage: of the clean future; coverage_measured: of the future with noise of the same size. missing: the share of
-    the values of the context that are left out, drawn at random; rivals have lines across these gaps.
+    coverage: of the clean future; coverage_measured: of the future with noise of the same size.
     """
-    scale = noise * context.std(axis=0)
-    context = context + scale * generator.standard_normal(context.shape)
-    measured = truth + scale * generator.standard_normal(truth.shape)
-    holes = generator.random(context.shape) < missing
-    began = time.process_time()
-    answer = forecast(np.where(holes, np.nan, context), len(truth))
-    row: dict[str, Any] = {"method": answer.method, "seconds": time.process_time() - began}
-    low, high = np.asarray(answer.lower), np.asarray(answer.upper)
-    for kind, values in (("coverage", truth), ("coverage_measured", measured)):
-        inside = (low <= values) & (values <= high)
+    found = forecast_cases.judged(context, truth, noise, generator, missing)
+    row: dict[str, Any] = {"method": found.answer.method, "seconds": found.seconds}
+    for kind, inside in (("coverage", found.inside), ("coverage_measured", found.inside_measured)):
         row |= {kind: float(inside.mean()), f"{kind}_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
-    paths = {"ours": np.asarray(answer.point), **baselines(_bridged(context, holes), len(truth))}
+    paths = {CALLED[name]: path for name, path in found.paths.items()}
+    paths["mean"] = np.tile(context.mean(axis=0), (len(truth), 1))
     return row | {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
-
-
-def _bridged(context: Array, holes: NDArray[np.bool_]) -> Array:
-    times = np.arange(len(context))
-    columns = [np.interp(times, times[~h], c[~h]) for c, h in zip(context.T, holes.T, strict=True)]
-    return np.column_stack(columns)
 
 
 def seed(trajectory: int, name: str) -> np.random.Generator:

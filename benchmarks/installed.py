@@ -1,32 +1,97 @@
-"""What the base package takes on disk with all it depends on, now and before kernels were compiled ahead.
+"""What a newcomer waits for, and what the base package takes on disk.
 
-    python -m benchmarks installed
+    python -m benchmarks first_answer     # the README's Python and commands in fresh processes, imports included
+    python -m benchmarks installed        # megabytes, now and before kernels were compiled ahead
 
-Each set of requirements is installed into a folder of its own, without byte code; sizes are those of the files that the
-installer lists for each package. Version 0.2.0 compiled with Numba and needed LLVM.
+A wheel is built and installed into an environment of its own: an editable install looks for changed sources whenever it
+is loaded. Seconds are wall and processor time, the median and the least of several runs; the first run, which may read
+files from disk, is not counted. Megabytes: each set of requirements is installed into a folder of its own, without
+byte code; sizes are those of the files that the installer lists for each package. Version 0.2.0 compiled with Numba and
+needed LLVM.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import resource
+import site
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
+import venv
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from benchmarks.first_answer import ROOT, wheel
-from benchmarks.harness import Options, single
+import numpy as np
 
+from benchmarks.harness import Options, load, option, single
+from benchmarks.speed.measure import machine
+
+ROOT = Path(__file__).parent.parent
+SENSOR = ROOT / "examples" / "sensor.csv"
 EARLIER = ("numpy>=1.26", "scipy>=1.11.2", "numba==0.61.*", "threadpoolctl>=3.5", "platformdirs>=4", "narwhals>=2")
 """Requirements of 0.2.0; the package itself, of Python alone, is left out."""
 
 
-def sizes(requirements: list[str], folder: Path) -> dict[str, Any]:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--target", folder, *requirements], check=True)
+def wheel(folder: Path) -> list[str]:
+    """The wheel of this checkout, built into a folder."""
+    build = ROOT / "build" / f"wheel-cp{sys.version_info.major}{sys.version_info.minor}"  # not the editable one's
+    make = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*make, f"-Cbuild-dir={build}", "-w", str(folder), str(ROOT)], check=True)
+    return [str(path) for path in folder.glob("*.whl")]
+
+
+def install(requirements: list[str], folder: Path, *options: str) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *options]
+    subprocess.run([*pip, *requirements], check=True)
+
+
+def environment(folder: Path) -> str:
+    """The interpreter of an environment with the wheel, and with the dependencies of this one."""
+    venv.create(folder / "env")
+    (packages,) = (folder / "env").glob("lib/python3*/site-packages")
+    install(wheel(folder), packages, "--no-deps")
+    others = site.getsitepackages() + [path for path in sys.path if "site-p" in path]
+    (packages / "rest.pth").write_text("\n".join(others))
+    return str(folder / "env" / "bin" / "python")
+
+
+def commands(python: str) -> dict[str, list[str]]:
+    code = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    line = [python, "-m", "prophecy.cli"]
+    return {
+        "the README's Python": [python, "-c", code],
+        "prophecy --help": [*line, "--help"],
+        "prophecy forecast": [*line, "forecast", str(SENSOR), "--horizon", "48"],
+        "prophecy forecast --plot": [*line, "forecast", str(SENSOR), "--horizon", "48", "--plot", "out.html"],
+    }
+
+
+def seconds(command: list[str], folder: Path) -> tuple[float, float]:
+    """Wall and processor time of one run."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def first_answer(folder: Path, runs: int) -> dict[str, Any]:
+    found = {}
+    for name, command in commands(environment(folder)).items():
+        took = np.array([seconds(command, folder) for _ in range(runs + 1)][1:])
+        found[name] = {
+            kind: {"median": round(float(np.median(column)), 3), "least": round(float(column.min()), 3)}
+            for kind, column in zip(("wall", "processor"), took.T, strict=True)
+        }
+    return {"runs": runs, "machine": machine(), "load": round(load(), 1), "seconds": found}
+
+
+def megabytes(requirements: list[str], folder: Path) -> dict[str, Any]:
+    install(requirements, folder, "--no-compile", "--disable-pip-version-check")
     found = {}
     for package in metadata.distributions(path=[str(folder)]):
         paths = [Path(str(package.locate_file(file))) for file in package.files or ()]
@@ -36,17 +101,19 @@ def sizes(requirements: list[str], folder: Path) -> dict[str, Any]:
     return {"megabytes": round(sum(found.values()), 1), "packages": largest}
 
 
-def measured(_: Options) -> dict[str, Any]:
+def measured(options: Options) -> dict[str, Any]:
     base = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ours = [str(path) for path in wheel(folder)]
+        if options.what == "seconds":
+            return first_answer(folder, options.runs)
         return {
             "python": sys.version.split()[0],
-            "now": sizes([*ours, *base], folder / "now"),
-            "0.2.0, dependencies alone": sizes(list(EARLIER), folder / "earlier"),
+            "now": megabytes([*wheel(folder), *base], folder / "now"),
+            "0.2.0, dependencies alone": megabytes(list(EARLIER), folder / "earlier"),
         }
 
 
 if __name__ == "__main__":
-    single(__doc__, measured)
+    what = option("what", choices=("seconds", "megabytes"))
+    single(__doc__, measured, what, option("--runs", type=int, default=9))

@@ -177,8 +177,7 @@ def cases(options: Options) -> Iterator[tuple[str, int, Case]]:
     """Every method on every n-th series of every set."""
     sets: dict[str, list[Case]] = {}
     for case in series(options.data):
-        if not options.sets or case.dataset in options.sets:
-            sets.setdefault(case.dataset, []).append(case)
+        sets.setdefault(case.dataset, []).append(case)
     for dataset, members in sets.items():
         for name in methods():
             step = every(name, dataset)
@@ -187,11 +186,8 @@ def cases(options: Options) -> Iterator[tuple[str, int, Case]]:
 
 
 def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
-    """A row per set and method. Sets that were not run, and rivals of `--rivals`, keep their rows of an earlier run."""
-    found = []
-    if options.sets and options.out is not None and options.out.exists():
-        earlier = json.loads(options.out.read_text())["rows"]
-        found = [row for row in earlier if row["set"] not in options.sets]
+    """A row per set and method; rivals of `--rivals` keep their rows of an earlier run."""
+    found: list[dict[str, Any]] = []
     for dataset in dict.fromkeys(row["set"] for row in rows):
         mine = [row for row in rows if (row["set"], row["method"]) == (dataset, OURS)]
         for name in dict.fromkeys(row["method"] for row in rows if row["set"] == dataset):
@@ -229,7 +225,6 @@ BENCHMARK = Benchmark(
         DATA,
         option("--rivals", type=Path, help="a result file whose rows of rivals stand in for running them"),
         option("--thin", type=int, default=1, help="every n-th series of each set, for a quick look"),
-        option("--sets", nargs="*", help="sets to run, such as 'm1 yearly'; all by default"),
     ),
 )  # fmt: skip
 

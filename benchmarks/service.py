@@ -62,6 +62,11 @@ class Service:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return round(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024, 1)  # type: ignore[index]
 
+    def seconds(self) -> float:
+        """Of the processor, so far: what is left to compare where cores are shared."""
+        user, system = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=120)
 
@@ -248,6 +253,7 @@ def loaded(seconds: float, folder: Path, old: str | None, with_hostile: bool) ->
             for name, python in pythons.items()
         }
         clients = {name: [Client(running, n) for n in range(4)] for name, running in services.items()}
+        before = {name: running.seconds() for name, running in services.items()}
         codes: dict[str, int] = {}
         for name in [*pythons] * 4:
             over = threading.Event()
@@ -263,6 +269,8 @@ def loaded(seconds: float, folder: Path, old: str | None, with_hostile: bool) ->
             times = [one for client in clients[name] for one in client.times]
             rate = len(times) * LOAD / seconds
             found[name] = {"values_a_second": rate, "milliseconds": quantiles(times), "memory_mb": running.memory()}
+            used = (running.seconds() - before[name]) / (len(times) * LOAD)
+            found[name]["processor_micros_a_value"] = 1e6 * used
             with contextlib.closing(running.connect()) as link:
                 found[name]["version"] = get(link, "/v1/health")["version"]
     return found | ({"hostile_client": codes} if with_hostile else {})

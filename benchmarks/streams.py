@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import lfilter
 
 import prophecy
 from benchmarks.beside_skaters import skaters
@@ -160,6 +161,11 @@ def _process(rng: np.random.Generator, length: float) -> Callable[[Array], Array
     return lambda t: np.asarray(np.sqrt(0.01) * np.cos(np.outer(t, speed) + phase).sum(axis=1))
 
 
+def resonance(noise: Array, radius: float, frequency: float) -> Array:
+    """What a pole of this radius and frequency, in radians a sample, makes of noise."""
+    return np.asarray(lfilter([1.0], [1.0, -2 * radius * np.cos(frequency), radius**2], noise))
+
+
 def seasons() -> dict[str, Any]:
     """Periods found after 1024, 2048 and 4096 values, and how often there are none and some are found all the same."""
     rng = np.random.default_rng(7)
@@ -184,10 +190,7 @@ def seasons() -> dict[str, Any]:
     for _ in range(100):
         x = rng.standard_normal(4352)
         streams = {"white noise": x, "random walk": np.cumsum(x)}
-        for name, radius in radii.items():
-            ring = streams.setdefault(name, x.copy())
-            for i in range(2, 4352):
-                ring[i] += 2 * radius * np.cos(0.3) * ring[i - 1] - radius**2 * ring[i - 2]
+        streams |= {name: resonance(x, radius, 0.3) for name, radius in radii.items()}
         for name, u in streams.items():
             falsely[name] += bool(_seasons(u))
     return {"found": found, "found where there is none, of 100": falsely, "named right, of 100": _named(rng, 100)}
@@ -239,10 +242,8 @@ def _seasons(u: Array) -> list[float]:
 def ordinary(rng: np.random.Generator, n: int) -> dict[str, Array]:
     """Streams in which nothing happens."""
     x, k = rng.standard_normal(n), np.arange(n)
-    auto, resonance, changing, variance = np.zeros(n), np.zeros(n), np.zeros(n), 1.0
-    for i in range(2, n):
-        auto[i] = 0.95 * auto[i - 1] + x[i]
-        resonance[i] = 2 * 0.98 * np.cos(0.2) * resonance[i - 1] - 0.98**2 * resonance[i - 2] + x[i]
+    auto, changing, variance = lfilter([1.0], [1.0, -0.95], x), np.zeros(n), 1.0
+    for i in range(1, n):
         variance = 0.05 + 0.9 * variance + 0.08 * changing[i - 1] ** 2
         changing[i] = np.sqrt(variance) * x[i]
     return {
@@ -250,7 +251,7 @@ def ordinary(rng: np.random.Generator, n: int) -> dict[str, Array]:
         "heavy tails (Student, 3)": rng.standard_t(3, n),
         "counts (Poisson, 3)": rng.poisson(3, n).astype(float),
         "autoregressive": auto,
-        "resonance": resonance,
+        "resonance": resonance(x, 0.98, 0.2),
         "random walk": np.cumsum(x),
         "day of 288": 5 * np.sin(2 * np.pi * k / 288) + x,
         "changing variance (GARCH)": changing,

@@ -1,6 +1,6 @@
 """Put the tables of docs/laws.md together from result files: python docs/laws_tables.py (--check: is it?).
 
-Reads, in benchmarks/results: census.json, climate.json, equations.json, forecast_dev*.json, forecast_oracle.json,
+Reads, in benchmarks/results: census.json, equations.json, forecast_dev*.json, forecast_oracle.json,
 forecast_other.json and textbook.json.
 """
 
@@ -125,16 +125,8 @@ def textbook() -> Iterator[str]:
         )
 
 
-def climate() -> Iterator[str]:
-    yield "| spectrum | truth's own | histogram | truth's own |"
-    yield "|---|---|---|---|"
-    summary = blocks.results("climate.json")["summary"]
-    keys = ("spectrum", "spectrum_floor", "histogram", "histogram_floor")
-    yield f"| {' | '.join(format(summary[key]['median'], '.3f') for key in keys)} |"
-
-
 def main(arguments: list[str]) -> str | int:
-    tables = {each.__name__: each for each in (forecasts, others, oracle, equations, census, textbook, climate)}
+    tables = {each.__name__: each for each in (forecasts, others, oracle, equations, census, textbook)}
     joined = {name: partial(_joined, lines) for name, lines in tables.items()}
     return blocks.write(blocks.ROOT / "docs" / "laws.md", "laws_tables.py", joined, arguments)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import baselines, signals
+from prophecy import signals
 from prophecy.evaluation import coverage, mean_squared_error
 from prophecy.streams import Prophecy
-from reproduction import paper, style
+from reproduction import baselines, paper, style
 from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.rows import Array, Json, Parts, Rows, best_rows, chunks, joined, means, number, row
 

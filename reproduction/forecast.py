@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from reproduction import forecast_cases as work
-from reproduction import forecast_more as more
 from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, Rows, means, number, row
 
@@ -45,7 +44,7 @@ class ForecastPage(Experiment):
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         kinds: dict[str, Any] = {"white": work.white_case, "system": system_cases}
-        kinds |= {"equations": more.equations_case, "climate": more.climate_case}
+        kinds |= {"equations": work.equations_case, "climate": work.climate_case}
         return kinds[unit.name.partition("|")[0]](**unit.arguments)
 
     def gather(self, ask: Ask, parts: Parts) -> Outcome:
@@ -158,7 +157,7 @@ def system_cases(system: str, seed: int) -> dict[str, Json]:
         f"{system}|{rate}|{noise:g}|{missing:g}|{seed}": work.chaos_case(system, rate, noise, seed, missing)
         for rate, noise, missing in CASES
     }
-    return {**made, f"alone|{system}|{seed}": more.alone_case(system, seed)}
+    return {**made, f"alone|{system}|{seed}": work.alone_case(system, seed)}
 
 
 def label(rate: int, noise: float = 0.0, missing: float = 0.0) -> str:

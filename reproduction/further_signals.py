@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import baselines, signals
+from prophecy import signals
 from prophecy.evaluation import mean_squared_error
-from reproduction import paper, style
+from reproduction import baselines, paper, style
 from reproduction.framework import Ask, Experiment, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.rows import Array, Json, Parts, means, number, row
 

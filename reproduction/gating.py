@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction import style, switching, trained_runs
+from reproduction import baselines, style, switching, trained_runs
 from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, distinct, held, means, number, ratio, row
 from reproduction.switching import RATES, SEED, SINCE
@@ -23,7 +23,7 @@ CONSTRUCTED = {
 """Whether outliers are kept out, and whether a switch empties the memory."""
 GATE = "constructed gate"
 TRIVIAL: dict[str, Callable[[switching.Array], switching.Array]] = {
-    "copying": switching.copy,
+    "copying": baselines.copy,
     "median of the last 5": switching.running_median,
 }
 """What anyone would try first: neither memory nor gate."""

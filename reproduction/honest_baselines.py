@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prophecy import baselines, signals
+from prophecy import signals
 from prophecy.evaluation import mean_squared_error
-from reproduction import paper, style
+from reproduction import baselines, paper, style
 from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import Array, Json, Parts, Rows, best_rows, distinct, held, joined, means, named, number, row

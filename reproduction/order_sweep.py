@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import baselines
 from prophecy.evaluation import mean_absolute_error
-from reproduction import paper, style
+from reproduction import baselines, paper, style
 from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, Rows, held, means, number, ratio
 

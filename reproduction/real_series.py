@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import baselines
 from prophecy.evaluation import mean_squared_error, one_step_errors
 from prophecy.streams import Prophecy
-from reproduction import style
+from reproduction import baselines, style
 from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.measured import SERIES

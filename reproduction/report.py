@@ -175,19 +175,18 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
     seconds = sum(float(result["seconds"]) for _, result in pages)
     everything = len(names) == len(registry.experiments())
     small = [experiment for experiment, result in pages if _small(experiment, result)]
-    asked = {result.get("asked") for _, result in pages}
-    seeds = {result["seed"] for _, result in pages}
+    asked, seeds = (sorted({result.get(name) for _, result in pages}, key=str) for name in ("asked", "seed"))
+    version, device, machine = (
+        ", ".join(sorted({str(result.get(name)) for _, result in pages})) for name in ("version", "device", "machine")
+    )
     command = "python -m reproduction" + ("" if everything else " " + " ".join(names))
-    command += "".join(f" --functions {n}" for n in asked if n is not None and len(asked) == 1)
-    command += f" --seed {min(seeds)}" if len(seeds) == 1 and seeds != {0} else ""
-    versions = ", ".join(sorted({str(result["version"]) for _, result in pages}))
-    devices = ", ".join(sorted({str(result["device"]) for _, result in pages}))
-    machines = "; ".join(sorted({str(result["machine"]) for _, result in pages if "machine" in result}))
+    command += f" --functions {asked[0]}" if len(asked) == 1 and asked[0] is not None else ""
+    command += f" --seed {seeds[0]}" if len(seeds) == 1 and seeds[0] else ""
     lines = [
         f"Made by `{command}`"
         + (" (`make reproduce` calls it)" if command == "python -m reproduction" else "")
         + (", the pages with settings of their own" if len(seeds) > 1 or len(asked) > 1 else "")
-        + f" with prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
+        + f" with prophecy {version} on {device} ({machine}); {len(pages)} "
         f"page{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes. Runs marked "
         "GPU were made once and are part of the repository.",
     ]

@@ -92,8 +92,7 @@ def compute(
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     for experiment in chosen:
-        # What an experiment cannot do without, torch say, is asked for before any work and not after hours of it.
-        experiment.settings(ask)
+        experiment.settings(ask)  # what it cannot do without, torch say, is asked for before any work
     folder = Folder(Path(out))
     folder.prepare()
     told = progress or Progress()
@@ -191,19 +190,17 @@ def _computed(
     if jobs == 1:
         yield ((place, _timed(experiment, ask, unit)) for place, (experiment, unit) in enumerate(todo))
         return
+    named = [(experiment.name, ask, unit) for experiment, unit in todo]
+    before = dict(os.environ)
     # One thread each, or the workers' matrix products would fight for the cores. Workers read this as they start.
-    before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
-        named = [(experiment.name, ask, unit) for experiment, unit in todo]
         with _workers.shared(_worker, named, jobs, "spawn") as answers:
             yield answers
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in THREADS:
+            os.environ.pop(name)
+        os.environ.update(before)
 
 
 def _timed(experiment: Experiment, ask: Ask, unit: Unit) -> dict[str, Any]:

@@ -105,11 +105,6 @@ def predict(u: Array, *, clip: bool = True, forget: bool = True, system: System 
     return y
 
 
-def copy(u: Array) -> Array:
-    """y[:, k] = u[:, k]: tomorrow is as today."""
-    return u.copy()
-
-
 def running_median(u: Array, samples: int = 5) -> Array:
     """y[:, k] is the median of the last `samples` values, the first of a sequence continued into the past."""
     padded = np.concatenate([np.repeat(u[:, :1], samples - 1, axis=1), u], axis=1)

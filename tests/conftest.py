@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from prophecy import cli
-
-# Set before any engine is chosen, so that "auto" measures into a folder of its own; the same one next time, since
-# what is compiled into it takes seconds. A folder that somebody else has made there is not used.
-os.environ.setdefault("PROPHECY_CACHE", os.path.join(tempfile.gettempdir(), f"prophecy-tests-{getpass.getuser()}"))
 
 # Which test compiles first is a matter of chance; those about the notice start processes without this.
 os.environ["PROPHECY_QUIET"] = "1"
@@ -79,7 +73,7 @@ class Serving:
 
     def stop(self, how: int = signal.SIGTERM) -> int:
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 @contextlib.contextmanager

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prophecy import baselines, signals
+from prophecy import signals
 from prophecy.evaluation import mean_squared_error
+from reproduction import baselines
 
 ALL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "copy": baselines.copy,

@@ -166,9 +166,9 @@ def test_every_benchmark_is_listed_with_what_it_needs_and_those_who_lack_it_are_
     assert listed.returncode == 0, listed.stderr
     assert [line.split()[0] for line in listed.stdout.splitlines()] == list(catalogue.BENCHMARKS)
     assert "chaos_dev.npz (python -m benchmarks.chaos_data FILE)" in listed.stdout
-    refused = benchmarks("climate", "--data", str(tmp_path))
+    refused = benchmarks("forecast_oracle", "--data", str(tmp_path))
     assert refused.returncode == 2
-    assert "climate needs" in refused.stderr
+    assert "forecast_oracle needs" in refused.stderr
     assert "invalid choice: 'clmate'" in benchmarks("clmate").stderr
     assert "come after its name" in benchmarks("--rounds").stderr
 

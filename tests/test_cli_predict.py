@@ -9,10 +9,11 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy import Prophecy, baselines  # noqa: E402
+from prophecy import Prophecy  # noqa: E402
 from prophecy.commands import _track  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
 from prophecy.frames import table as _table  # noqa: E402
+from reproduction import baselines  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)

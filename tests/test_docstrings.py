@@ -14,7 +14,7 @@ import pytest
 MODULES = (
     "prophecy",
     *(f"prophecy.{name}" for name in (
-        "adapters.river", "adapters.sklearn", "adapters.sktime", "baselines", "bases", "bounds", "chaos",
+        "adapters.river", "adapters.sklearn", "adapters.sktime", "bases", "bounds", "chaos",
         "constructions", "conventions", "diagonal", "discretize", "engines", "evaluation", "exact_readout",
         "fading", "fleet", "forecasting", "laws", "nn", "predictor", "signals", "streams", "system", "tables",
         "testing",

@@ -30,11 +30,11 @@ def _usable() -> bool:
 
 HAVE = _usable()
 
-# (mode, order, series, time, length, group, pieces); lengths and groups far smaller than a GPU would take, so that
+# (kind, order, series, time, length, group, pieces); lengths and groups far smaller than a GPU would take, so that
 # ragged edges, several blocks and several programs all happen in small data.
 FORWARD = [
-    (mode, order, series, time, length, 16, pieces)
-    for mode in ("half", "single", "double")
+    (kind, order, series, time, length, 16, pieces)
+    for kind in ("float32", "float64")
     for order, series, time, length, pieces in (
         (16, 20, 100, 16, None),
         (3, 1, 257, 16, 5),
@@ -45,7 +45,7 @@ FORWARD = [
         (5, 2, 700, 16, 40),
     )
 ]
-TOLERANCE = {"half": 5e-7, "single": 5e-7, "double": 1e-13}
+TOLERANCE = {"float32": 5e-7, "float64": 1e-13}
 
 
 def _tools() -> tuple[Any, Any, Any]:
@@ -67,17 +67,23 @@ def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def _plan(dtype: str, length: int = 16, group: int = 16) -> Any:
+    """Of the kernel for any GPU. Triton's interpreter multiplies in plain float32."""
+    _, _, engine = _tools()
+    kind = "double" if dtype == "float64" else "bf16x6" if _device() == "cuda" else "ieee"
+    return engine.Plan(kind, length, group, 4, 2)
+
+
 def _relative(found: Any, expected: Any) -> float:
     gap = float(np.linalg.norm(np.asarray(found, float) - expected) / max(np.linalg.norm(expected), 1e-300))
     return gap if np.isfinite(gap) else 1e30
 
 
 def forward(
-    mode: str, order: int, series: int, time: int, length: int, group: int, pieces: int | None
+    dtype: str, order: int, series: int, time: int, length: int, group: int, pieces: int | None
 ) -> dict[str, float]:
     """Errors of predictions and final states against the float64 step, the output poisoned with NaN first."""
     torch, prophecy, engine = _tools()
-    dtype = "float64" if mode == "double" else "float32"
     system, random = _system(order, dtype), np.random.default_rng(order + time)
     scale = 10.0 ** random.uniform(-8, 8, (series, 1))
     u, x = (
@@ -86,7 +92,7 @@ def forward(
     )
     expected, state = prophecy.run(system.astype("float64"), u.astype(float), engine="step", state=x.astype(float))
     out = torch.full((series, time), float("nan"), dtype=getattr(torch, dtype), device=_device())
-    plan = engine.Plan(mode, length, group, 4, 2)
+    plan = _plan(dtype, length, group)
     y, final = engine.predict(
         system, torch.from_numpy(u).to(_device()), torch.from_numpy(x).to(_device()), plan=plan, pieces=pieces, out=out
     )
@@ -94,31 +100,11 @@ def forward(
     return {"y": worst, "x": max(_relative(a, b) for a, b in zip(final.cpu().numpy(), state, strict=True))}
 
 
-def gradients() -> dict[str, bool]:
-    """Gradients to signal and state against finite differences, at a length with a tail and over several pieces."""
-    torch, _, engine = _tools()
-    system = _system(5, "float64")
-    plan = engine.Plan("double", 16, 16, 4, 1)
-    random = np.random.default_rng(0)
-    found = {}
-    for time in (9, 53, 160):
-        u, x = (
-            torch.from_numpy(random.standard_normal(shape)).to(_device()).requires_grad_()
-            for shape in ((2, time), (2, 5))
-        )
-        found[str(time)] = bool(
-            torch.autograd.gradcheck(
-                lambda u, x: engine.differentiable(system, u, x, plan=plan), (u, x), fast_mode=True
-            )
-        )
-    return found
-
-
 def edges() -> dict[str, bool]:
     """Strided and empty inputs, zeros, tiny and huge values."""
     torch, prophecy, engine = _tools()
     system, device = _system(8, "float32"), _device()
-    plan = engine.Plan("half", 16, 16, 4, 2)
+    plan = _plan("float32")
     u = torch.from_numpy(np.random.default_rng(1).standard_normal((6, 210)).astype(np.float32)).to(device)
     plain, _ = engine.predict(system, u[::2, ::3].contiguous(), plan=plan)
     strided, _ = engine.predict(system, u[::2, ::3], plan=plan)
@@ -143,7 +129,7 @@ def pieces() -> dict[str, bool]:
     """A fused run may be cut anywhere and resumed, and the number of pieces does not change the result."""
     torch, _, engine = _tools()
     system, device = _system(6, "float64"), _device()
-    plan = engine.Plan("double", 16, 16, 4, 1)
+    plan = _plan("float64")
     u = torch.from_numpy(np.random.default_rng(2).standard_normal((3, 330))).to(device)
     whole, end = engine.predict(system, u, plan=plan, pieces=1)
     found = {}
@@ -181,10 +167,6 @@ def test_the_fused_kernel_is_the_step_for_every_series(found: dict[str, Any], ca
     assert errors["x"] < 40 * TOLERANCE[case[0]]
 
 
-def test_gradients_of_the_fused_kernel_are_finite_differences(found: dict[str, Any]) -> None:
-    assert found["gradients"] == {"9": True, "53": True, "160": True}
-
-
 def test_strides_emptiness_zeros_and_extreme_scales_are_handled(found: dict[str, Any]) -> None:
     assert len(found["edges"]) == 7
     assert all(found["edges"].values()), found["edges"]
@@ -216,29 +198,28 @@ def test_pieces_fill_the_chip_and_leave_little_over(series: int, blocks: int) ->
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("order", [3, 16, 20, 64, 65, 128])
+@pytest.mark.parametrize("order", [1, 3, 16, 20, 64, 65, 128])
 @pytest.mark.parametrize("time", [31, 64, 1000])
-def test_the_hopper_kernel_is_its_plain_twin(order: int, time: int) -> None:
+def test_the_hopper_kernel_is_the_step(order: int, time: int) -> None:
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] != 9:
         pytest.skip("needs a Hopper GPU")
-    _, _, engine = _tools()
+    _, prophecy, engine = _tools()
     system = _system(order, "float32")
-    u = torch.randn(150, time, device="cuda")
-    plan = engine.PLANS["hopper", engine.padded_order(order)]
-    twin = engine.PLANS["half", engine.padded_order(order)]
+    scale = 10.0 ** torch.linspace(-8, 8, 150, device="cuda")[:, None]
+    u = torch.randn(150, time, device="cuda") * scale
+    expected, end = prophecy.run(system.astype("float64"), u.cpu().numpy().astype(float), engine="step")
     for count in (1, 3):
         y = torch.full_like(u, float("nan"))
+        plan = engine.PLANS["hopper", engine.padded_order(order)]
         _, state = engine.predict(system, u, plan=plan, pieces=count, out=y)
-        expected, end = engine.predict(system, u, plan=twin, pieces=count)
-        assert float((y - expected).norm() / expected.norm()) < 5e-7
-        assert float((state - end).norm() / end.norm()) < 2e-5
+        assert max(_relative(a, b) for a, b in zip(y.cpu().numpy(), expected, strict=True)) < 5e-7
+        assert max(_relative(a, b) for a, b in zip(state.cpu().numpy(), end, strict=True)) < 2e-5
 
 
 def main() -> None:
     result = {
         "forward": {repr(case): forward(*case) for case in FORWARD},
-        "gradients": gradients(),
         "edges": edges(),
         "pieces": pieces(),
     }

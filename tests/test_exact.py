@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_discrete_lyapunov
 
 from prophecy import discretize, run
-from prophecy.baselines import extrapolation_weights
 from prophecy.bases import Basis, fout, legs, legt
 from prophecy.exact_readout import exact, noise_gain, polynomial_response
 from prophecy.signals import white_signal
 from prophecy.system import Readout, System
+from reproduction.baselines import extrapolation_weights
 
 MEMORIES = {
     "LegT": lambda order, window: legt(order, window),

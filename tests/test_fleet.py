@@ -501,6 +501,14 @@ def test_a_stream_whose_first_stamps_are_equal_or_late_comes_back(tmp_path, firs
         np.testing.assert_array_equal(fleet.predict(["a"]).mean, said)
 
 
+def test_keys_without_a_stream_are_told_at_once(tmp_path):
+    with Fleet(tmp_path / "s", memory=2 * BYTES) as fleet:
+        fleet.observe(["a", "b", 'c"\\', "ü\u2028"], np.zeros(4), time=np.ones(4))
+        assert fleet.unknown(["a", "b", 'c"\\', "ü\u2028", "u", "A", "a" * 512, "d"]) == {"u", "A", "a" * 512, "d"}
+        with pytest.raises(Refused, match=r"is missing and was a number until now \(key 'a'\)"):
+            fleet.check(["x", "ü\u2028", "a"][::2], [1.0, 2.0])
+
+
 def test_questions_no_stream_can_answer_are_refused_in_words(tmp_path):
     fleet = Fleet()
     fleet.observe("a", [1.0, 2.0])

@@ -370,8 +370,7 @@ def crashed(tmp_path):
 
 @pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
 def test_a_record_no_stream_could_have_reached_is_set_aside(tmp_path, field):
-    from prophecy.fleet.pack import pack, unpack
-    from prophecy.fleet.slots import PARTS
+    from prophecy.fleet.slots import PARTS, pack, unpack
 
     db = sqlite3.connect(filled(tmp_path / "s"))
     ((state,),) = db.execute("SELECT state FROM streams")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from reproduction import forecast_cases as work
-from reproduction import forecast_more as more
 from reproduction.forecast import CASES, CUTOFFS, METHODS, NOISES, ForecastPage
 from reproduction.framework import Ask
 
@@ -24,22 +23,22 @@ def test_a_chaos_case_scores_ours_and_every_baseline():
 
 
 def test_one_variable_of_lorenz_is_followed_alone_and_its_equations_are_printed():
-    found = more.alone_case("Lorenz", seed=0)
+    found = work.alone_case("Lorenz", seed=0)
     assert len(found["vpt"]) == len(found["baseline"]) == len(found["methods"]) == 3
     assert max(found["vpt"]) > 5 > max(found["baseline"])
     assert np.shape(found["coverage"]) == (3, 10)
-    lines = more.equations_case("Lorenz", 0.0)["lines"]
+    lines = work.equations_case("Lorenz", 0.0)["lines"]
     assert len(lines) == 3
     assert lines[0].startswith("x' = ")
 
 
 def test_equations_of_eight_variables_have_eight_lines():
-    lines = more.equations_case("Lorenz 96, 8 variables", 0.0)["lines"]
+    lines = work.equations_case("Lorenz 96, 8 variables", 0.0)["lines"]
     assert [line.partition("'")[0] for line in lines] == [f"x{i}" for i in range(8)]
 
 
 def test_the_free_run_of_lorenz_is_as_close_to_the_truth_as_two_true_runs():
-    found = more.climate_case("Lorenz")
+    found = work.climate_case("Lorenz")
     assert found["spectrum"] < 2 * found["spectrum_floor"] < 0.2
     assert found["histogram"] < 0.3
     assert len(found["periods"]) == len(found["free"]) == len(found["truth"])

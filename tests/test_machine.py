@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from threadpoolctl import ThreadpoolController
@@ -47,14 +46,6 @@ def test_cores_are_those_this_process_may_use():
     finally:
         os.sched_setaffinity(0, allowed)
     assert _machine.cores() == len(allowed)
-
-
-def test_the_cache_folder_is_where_the_variable_says_or_the_users_own(monkeypatch, tmp_path):
-    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path))
-    assert _machine.cache_folder() == tmp_path
-    monkeypatch.setenv("PROPHECY_CACHE", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
-    assert _machine.cache_folder().is_relative_to(Path.home()) or tmp_path in _machine.cache_folder().parents
 
 
 def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import eval_legendre
 
 from reproduction import (
+    baselines,
     convolution,
     further_signals,
     gating,
@@ -239,7 +240,7 @@ def test_gating_one_outlier_passes_without_a_trace_and_a_switch_is_followed() ->
 
 def test_gating_copying_errs_by_noise_outliers_and_one_step() -> None:
     data = switching.sequences(400, 0.2, seed=5)
-    said = switching.copy(data.seen)
+    said = baselines.copy(data.seen)
     stepped = np.mean(
         (np.diff(data.clean, axis=1) ** 2)[:, switching.QUIET :][data.since[:, switching.QUIET + 1 :] > 0]
     )

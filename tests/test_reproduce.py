@@ -247,7 +247,7 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_numbers_of_one_undistur
     command = [sys.executable, str(undisturbed / "run.py"), str(tmp_path), str(jobs)]
     total, kills = pieces(undisturbed), 0
     moments = random.Random()
-    for target in (1, total // 2) if jobs == 1 else (total // 2,):
+    for target in (1, total // 2):
         process = subprocess.Popen(command, env=ENVIRONMENT, start_new_session=True)
         while process.poll() is None and pieces(tmp_path) < target:
             time.sleep(0.002)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -319,6 +320,26 @@ def test_trouble_with_the_disk_is_503_without_a_path_and_changes_nothing(tmp_pat
         assert "/home" not in answer.text
         fleet.full = False
         assert service.get("/v1/series/a").json()["count"] == 1
+
+
+@pytest.mark.parametrize("statement", ["SET state = x'00'", "SET seen = 1 << 62", "SET last = zeroblob(74)"])
+def test_a_series_that_cannot_be_read_is_named_by_health_and_lists_go_on(tmp_path, statement):
+    """Lists that contained it were answered with 500."""
+    path = tmp_path / "plant.db"
+    with Fleet(path) as fleet:
+        fleet.observe(["a", "b"], [1.0, 2.0])
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"UPDATE streams {statement} WHERE key = 'b'")
+    with client(Fleet(path)) as service:
+        assert service.get("/v1/series?recent=5").json()["series"][0]["key"] == "a"
+        answer = service.get("/v1/series/b")
+        assert (answer.status_code, answer.json()["way_out"]) == (404, "GET /v1/series lists them")
+        (aside,) = service.get("/v1/health").json()["set_aside"]
+        assert aside["key"] == "b"
+        assert aside["reason"]
+        assert "prophecy_series_set_aside 1" in service.get("/metrics").text
+        assert service.post("/v1/observe", json={"key": "b", "value": 3.0}).json()["taken"] == 1
+        assert service.get("/v1/series/b").json()["count"] == 1
 
 
 def test_what_nobody_expected_is_500_and_tells_nothing():

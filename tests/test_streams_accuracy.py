@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from prophecy import baselines, signals
+from prophecy import signals
 from prophecy.evaluation import mean_squared_error
 from prophecy.streams import Prophecy
+from reproduction import baselines
 
 SAMPLES = 6000
 SMOOTH = {

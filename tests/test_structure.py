@@ -104,7 +104,7 @@ def test_nobody_changes_names_of_another_module(path: Path) -> None:
         ("from prophecy.laws import context as c\ndef test(patch):\n    patch.setattr(c, 'MOST', 3)", changed),
         ("def test(monkeypatch):\n    monkeypatch.setattr('prophecy.laws.context.MOST', 3)", changed),
         ("from prophecy import Prophecy\nProphecy.predict = None", changed),
-        ("from prophecy.engines import triton_engine as e\ne.PLANS['half', 16] = None", changed),
+        ("from prophecy.engines import triton_engine as e\ne.PLANS['hopper', 16] = None", changed),
         ("from prophecy.engines import ENGINES\nENGINES['mine'] = None", changed),
     ],
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import threading
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
 
 import prophecy
-from prophecy.engines import _threads, choice, lifted, scan, stream
+from prophecy.engines import _threads, lifted, scan, stream
 
 ORDERS = [1, 2, 16, 33, 64]
 
@@ -62,21 +61,6 @@ def test_a_run_may_write_over_its_input() -> None:
         expected, _ = prophecy.run(system, u, engine="lifted")
         prophecy.run(system, u, engine="lifted", out=u)
         assert np.array_equal(u, expected)
-
-
-def test_the_search_happens_once_and_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path))
-    lifted._search.cache_clear()
-    lifted.search(_system(4))
-    file = tmp_path / "engines.json"
-    ((key, seconds),) = json.loads(file.read_text()).items()
-    assert "order 4, float64" in key
-    seconds["length 64, group 512"] = 1e-9  # faster than anything a measurement could say
-    file.write_text(json.dumps({key: seconds}))
-    lifted._search.cache_clear()
-    choice._remembered.cache_clear()  # as in a new process
-    assert lifted.search(_system(4)) == lifted.Setting(64, 512)
-    lifted._search.cache_clear()
 
 
 @given(st.integers(1, 5000), st.integers(1, 300), st.one_of(st.none(), st.integers(1, 600)))

@@ -149,7 +149,7 @@ def attempt(python: str, wheel: Path, extras: list[str], least: bool) -> str:
         run(ours, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", target, *exact)
         env = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
         # No compiler is to be found: the wheel carries the compiled code.
-        env |= {"PROPHECY_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1", "PATH": str(ours.parent)}
+        env |= {"OMP_NUM_THREADS": "1", "PATH": str(ours.parent)}
         (place / "smoke.py").write_text((ROOT / "tools" / "smoke.py").read_text())
         said = run(
             ours,

@@ -1,8 +1,8 @@
 """Which tests `make test` leaves to `make test-all`: python tools/slow.py LOG [--seconds 400] [--out tests/slow.txt]
 
 LOG is the output of `pytest --durations=0 --durations-min=0.005`. Tests are taken slowest first until what is left
-takes at most so many seconds in one process; a function with several cases counts as one. `tests/conftest.py` gives
-those on the list the marker `slow`.
+takes at most so many seconds in one process; a function with several cases counts as one. Those on the list that LOG
+has no time of, as with `-m 'not slow'`, stay on it. `tests/conftest.py` gives those on the list the marker `slow`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ def main() -> None:
     found = durations(asked.log.read_text())
     if not found:
         parser.error(f"{asked.log} has no durations; run pytest with --durations=0 --durations-min=0.005")
+    before = asked.out.read_text().splitlines()[1:] if asked.out.exists() else []
     chosen = slowest(found, asked.seconds)
-    asked.out.write_text("\n".join([f"# Written by tools/{Path(__file__).name}.", *chosen]) + "\n")
+    listed = sorted({*chosen, *(name for name in before if name not in found)})
+    asked.out.write_text("\n".join([f"# Written by tools/{Path(__file__).name}.", *listed]) + "\n")
     saved = sum(found[name] for name in chosen)
     print(f"{len(chosen)} of {len(found)} functions are slow: {saved:.0f} of {sum(found.values()):.0f} s")
 

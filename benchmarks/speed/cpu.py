@@ -43,7 +43,7 @@ def batch(name: str, dtype: Any, tolerance: float, goals: dict[str, float], roun
     prophecy.run(system, u, engine="lifted", out=y)
     expected, _ = prophecy.run(system.astype(np.float64), u[::97].astype(np.float64), engine="step")
     error = relative_error(y[::97], expected) if np.isfinite(y).all() else float("inf")
-    setting = lifted.search(system)
+    setting = lifted.default(system)
     L = setting.length
     operations = series * samples * (1.5 * L + 4 * order + 2 * order**2 / L)
     title = f"{name}: {series} × {samples}, N = {order}, {np.dtype(dtype)}"

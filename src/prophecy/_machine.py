@@ -1,10 +1,9 @@
-"""The machine this runs on: cores, the cache folder, threads of the matrix library. Each is asked for here alone."""
+"""The machine this runs on: cores, threads of the matrix library. Each is asked for here alone."""
 
 from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -14,16 +13,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
-
-
-def cache_folder() -> Path:
-    """Where what was measured is kept: PROPHECY_CACHE, or the user's cache folder. It may not exist yet."""
-    base = os.environ.get("PROPHECY_CACHE")
-    if not base:
-        import platformdirs
-
-        base = platformdirs.user_cache_dir("prophecy", appauthor=False)
-    return Path(base)
 
 
 @cache

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy.engines import run, usual
-from prophecy.engines.lifted import SEARCH
+from prophecy.engines import run
 from prophecy.engines.stream import LENGTH, SystemStream, stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
@@ -216,10 +215,7 @@ class Predictor:
             x = self._step(data[0])
         else:
             state: Any = ScaledState(self._x, self._count) if isinstance(self._system, ScaledSystem) else self._x
-            engine, rows = usual(self._system), max(1, (SEARCH - 1) // data.shape[1])  # shorter than what is tuned for
-            for start in range(0, len(data), rows):
-                piece = np.ascontiguousarray(data[start : start + rows].T)
-                _, state = run(self._system, piece, engine=engine, state=state)
+            _, state = run(self._system, np.ascontiguousarray(data.T), state=state)
             x = state.x if isinstance(state, ScaledState) else state
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 

@@ -207,22 +207,18 @@ def sines(
     Coefficients are uniform in (-1, 1) and ω in (lowest, highest) times `unit` radians. The paper's text says
     "frequencies between 0 and 50"; its code has radians, at most 8 cycles. `unit` = 2π reads them as cycles.
     """
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
     _checks.whole("terms", terms)
-    _checks.positive("lowest", lowest)
-    _checks.positive("highest", highest)
-    _checks.positive("unit", unit)
-    x = np.linspace(0.0, 1.0, samples)
-    rows = np.empty((functions, samples))
-    for row in range(functions):
-        draw = np.random.default_rng(seed + row)
-        size, frequency = draw.uniform(-1.0, 1.0, terms), draw.uniform(lowest, highest, terms)
-        rows[row] = size @ np.sin(unit * frequency[:, None] * x)
+    for name, value in (("lowest", lowest), ("highest", highest), ("unit", unit)):
+        _checks.positive(name, value)
+
+    def draw(random: np.random.Generator, x: Array) -> Array:
+        size, frequency = random.uniform(-1.0, 1.0, terms), random.uniform(lowest, highest, terms)
+        return np.asarray(size @ np.sin(unit * frequency[:, None] * x))
+
+    rows = _drawn(functions, samples, seed, draw)
     largest = rows.max(axis=1, keepdims=True)
     # All start at 0, so the largest value is 0 only where a function stays below it: then its size is what is left.
-    size = np.where(largest > 0.0, largest, np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
-    return np.asarray(rows / size, dtype=np.float64)
+    return np.asarray(rows / np.where(largest > 0.0, largest, _size(rows)), dtype=np.float64)
 
 
 def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms: int = 15) -> Array:
@@ -230,20 +226,15 @@ def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms
 
     Coefficients are uniform in (-1, 1). The authors' code evaluates them on [0, 1], half of where they are orthogonal.
     """
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
     _checks.whole("terms", terms)
-    basis = np.polynomial.legendre.legvander(np.linspace(0.0, 1.0, samples), terms - 1)
-    weights = np.stack([np.random.default_rng(seed + row).uniform(-1.0, 1.0, terms) for row in range(functions)])
-    rows = weights @ basis.T
-    return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True), dtype=np.float64)
+    weights = _drawn(functions, samples, seed, lambda random, x: random.uniform(-1.0, 1.0, terms))
+    rows = weights @ np.polynomial.legendre.legvander(np.linspace(0.0, 1.0, samples), terms - 1).T
+    return np.asarray(rows / _size(rows), dtype=np.float64)
 
 
 def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, size: float = 10.0) -> Array:
     """Lines over [0, 1] with offset and slope uniform in (-size, size): (functions, samples)."""
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
-    draws = np.stack([np.random.default_rng(seed + row).uniform(-size, size, 2) for row in range(functions)])
+    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(-size, size, 2))
     return np.asarray(draws[:, :1] + draws[:, 1:] * np.linspace(0.0, 1.0, samples), dtype=np.float64)
 
 
@@ -270,10 +261,7 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: fl
 
 def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 600.0) -> Array:
     """sin(ω x + φ), x over [0, 1], with ω uniform in (0, highest) radians and a random phase: (functions, samples)."""
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
-    turns = [(highest, 2.0 * np.pi)] * functions
-    draws = np.stack([np.random.default_rng(seed + row).uniform(0.0, turns[row]) for row in range(functions)])
+    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, (highest, 2.0 * np.pi)))
     return np.asarray(np.sin(draws[:, :1] * np.linspace(0.0, 1.0, samples) + draws[:, 1:]), dtype=np.float64)
 
 
@@ -281,9 +269,7 @@ def brownian(
     functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
 ) -> Array:
     """Brownian motion over [0, 1] from 0: variance `volatility`² and mean `drift` at the end, (functions, samples)."""
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
-    steps = np.stack([np.random.default_rng(seed + row).normal(size=samples) for row in range(functions)])
+    steps = _drawn(functions, samples, seed, lambda random, x: random.normal(size=samples))
     steps = drift / samples + volatility * steps / math.sqrt(samples)
     steps[:, 0] = 0.0
     return np.asarray(np.cumsum(steps, axis=1), dtype=np.float64)
@@ -298,26 +284,32 @@ def geometric_brownian(
 
 def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 10) -> Array:
     """∏ (x - r_i) on [0, 1] with `degree` roots uniform in (0, 1), largest absolute value 1: (functions, samples)."""
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
     _checks.whole("degree", degree)
-    x = np.linspace(0.0, 1.0, samples)
-    roots = np.stack([np.random.default_rng(seed + row).uniform(0.0, 1.0, degree) for row in range(functions)])
-    rows = np.prod(x - roots[:, :, None], axis=1)
-    return np.asarray(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300), dtype=np.float64)
+    roots = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, 1.0, degree))
+    rows = np.prod(np.linspace(0.0, 1.0, samples) - roots[:, :, None], axis=1)
+    return np.asarray(rows / _size(rows), dtype=np.float64)
 
 
 def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, rate: float = 3.9) -> Array:
     """u[k + 1] = rate u[k] (1 - u[k]) from a start uniform in (0, 1): (functions, samples). Chaotic at the default."""
-    _checks.whole("functions", functions)
-    _checks.whole("samples", samples)
     if not 0.0 < rate <= 4.0:
         raise ValueError(f"rate must lie in (0, 4], where the map stays within [0, 1], got {rate}")
-    rows = np.empty((functions, samples))
-    rows[:, 0] = [np.random.default_rng(seed + row).uniform() for row in range(functions)]
+    rows = np.tile(_drawn(functions, samples, seed, lambda random, x: random.uniform(size=1)), samples)
     for k in range(1, samples):
         rows[:, k] = rate * rows[:, k - 1] * (1.0 - rows[:, k - 1])
     return rows
+
+
+def _drawn(functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], Array]) -> Array:
+    """What each function is drawn as, from a generator of its own and the points x of [0, 1]: (functions, …)."""
+    _checks.whole("functions", functions)
+    x = np.linspace(0.0, 1.0, _checks.whole("samples", samples))
+    return np.stack([draw(np.random.default_rng(seed + row), x) for row in range(functions)])
+
+
+def _size(rows: Array) -> Array:
+    """The largest absolute value of each row, (rows, 1); never 0."""
+    return np.asarray(np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
 
 
 def _times(samples: int, end: float) -> Array:

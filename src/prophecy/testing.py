@@ -6,7 +6,7 @@
         check_predictor(MyPredictor())
 
 A predictor has `predict()`, which returns a number or an object with a `mean` (and perhaps `lower` and `upper`), and
-`observe(value)`. Whether it predicts *well* is another question: see `prophecy.evaluation` and `prophecy.baselines`.
+`observe(value)`. Whether it predicts *well* is another question: see `prophecy.evaluation`.
 """
 
 from __future__ import annotations

@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.engines import _threads, choice, fft, lifted, lifting, scan, step
-from prophecy.engines.choice import Choice
+from prophecy.engines import _threads, lifted, lifting, scan, step
 from prophecy.system import ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
 Engine: TypeAlias = Callable[[System, Array, Array, Array], None]
 ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], None]
 
-ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifted.run, "fft": fft.run}
+ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifted.run}
 
 
 def _extra(name: str) -> Engine:
@@ -50,7 +49,7 @@ def _extra(name: str) -> Engine:
 DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run_scaled, "scan": scan.run}
 
-__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states", "usual"]
+__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "usual"]
 
 
 @overload
@@ -72,8 +71,8 @@ def run(
     """Predictions of a system over data, and its final state: y[..., k] predicts u[..., k + 1].
 
     u: (time,) or (series, time), integers, float32 or float64. Computation and results have the dtype of the *system*.
-    engine: "step", "lifted", "fft" ("step", "scan" for LegS), or "auto": the one measured fastest here, see `pick`;
-        with the extra `torch` also "torch" and, on a GPU, "triton".
+    engine: "step", "lifted" ("step", "scan" for LegS), or "auto": the faster one where it is right, see `usual`; with
+        the extra `torch` also "torch" and, on a GPU, "triton".
     state: where an earlier run ended, (N,) or (series, N) (for LegS a `ScaledState`); zero if not given.
     out: an array (a memory map, say) for the predictions, shaped like u with the system's dtype.
 
@@ -88,7 +87,7 @@ def run(
     data = _series(system, u)
     rows = data if data.ndim == 2 else data[None, :]
     y = _output(system, data, out)
-    name = pick(system, data.shape).engine if engine == "auto" else _known(system, engine)
+    name = usual(system) if engine == "auto" else _known(system, engine)
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
     target = y if y.ndim == 2 else y[None, :]
@@ -120,23 +119,12 @@ def run_states(
     return (y, states) if data.ndim == 2 else (y[0], states[0])
 
 
-def pick(system: System | ScaledSystem, shape: tuple[int, ...]) -> Choice:
-    """Which engine "auto" takes for this system and data of this shape, and the measurements that say so.
-
-    The candidates run on a small piece of data like this once per machine; the times are cached (see `choice`).
-    """
-    if not isinstance(shape, tuple) or len(shape) not in (1, 2):
-        raise ValueError(f"shape must be (time,) or (series, time), got {shape!r}")
-    if isinstance(system, System) and not lifting.is_stable(system):
-        return Choice("step", {}, "the system is unstable, and only the plain step grows exactly as it does")
-    if isinstance(system, ScaledSystem):
-        name = "scan" if scan.supports(system) else "step"
-        return Choice(name, {}, "LegS: the O(N) scan where the memory's rule allows it, the plain step otherwise")
-    return choice.pick(ENGINES, system, shape)
-
-
 def usual(system: System | ScaledSystem) -> str:
-    """An engine for this system by rule, nothing measured and nothing written: what `Predictor` runs arrays with."""
+    """The engine that "auto" takes for a system.
+
+    "lifted", or "scan" for LegS. "step" where the system is unstable, because only the plain step grows exactly as it
+    does, and for a LegS under a rule that the scan does not know.
+    """
     if isinstance(system, System):
         return "lifted" if lifting.is_stable(system) else "step"
     return "scan" if scan.supports(system) else "step"

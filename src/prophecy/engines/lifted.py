@@ -8,13 +8,10 @@ Many series: the samples of a block stand beside the states, (series, L + N), an
 give predictions and new states: one for the first half of the predictions, which do not see the second half of the
 samples, one for the rest. Groups of series run on all cores at once. Few series: the blocks of a stretch of time are
 the rows of the products, and the states between them follow in a few products (`_starts`).
-
-Block length and group are those measured fastest here for this order and dtype (`search`), once per machine.
 """
 
 from __future__ import annotations
 
-import time as clock
 from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -23,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.engines import _threads, choice, step
-from prophecy.engines.lifting import block_matrix, lift
+from prophecy.engines import _threads, step
+from prophecy.engines.lifting import block_matrix, kept, lift
 from prophecy.system import System
 
 Array = NDArray[Any]
@@ -33,22 +30,20 @@ FEW = 24  # fewer series than this make products too thin; their blocks become t
 WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
 RADIX = 32  # blocks walked one after another in `_starts`
 THREADS = 1 << 17  # samples a thread must get to be worth starting
-SEARCH = 1 << 21  # samples a run must have before a search for its setting is worth its tenth of a second
 
 
 class Setting(NamedTuple):
     """Samples per block, series per group, and samples a thread must get to be worth starting."""
 
     length: int
-    group: int
+    group: int = 256
     threads: int = THREADS
 
 
 def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = None) -> None:
     """Predictions into y and final states into x, in place."""
     series, time = u.shape
-    if setting is None:
-        setting = search(system) if series >= 2 * FEW and series * time >= SEARCH else default(system)
+    setting = setting or default(system)
     if series < FEW:
         with _machine.ONE_BLAS_THREAD:
             for start in range(0, time, WORK // series):
@@ -67,43 +62,7 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
 
 def default(system: System) -> Setting:
     """Near the fewest operations per sample, 2 L + 4 N + 2 N²/L, at L = N; never so short that overhead rules."""
-    return Setting(int(np.clip(16 * round(system.order / 16), 32, 256)), 256)
-
-
-def search(system: System) -> Setting:
-    """The fastest of a few settings for systems of this order and dtype, measured once per machine and remembered."""
-    return _search(system.order, system.dtype.name)
-
-
-@lru_cache(maxsize=64)
-def _search(order: int, dtype: str) -> Setting:
-    base = default(_example(order, dtype)).length
-    lengths = sorted({max(32, base // 2), base, min(512, base * 2)})
-    options = {f"length {L}, group {G}": Setting(L, G) for L in lengths for G in (128, 256, 512)}
-    key = f"lifted, order {order}, {dtype}, {_threads.workers()} threads"
-    seconds = choice.remembered(key, set(options), lambda: _measure(_example(order, dtype), options))
-    usual = f"length {base}, group 256"
-    best = min(seconds, key=lambda name: seconds[name])
-    # A busy moment during the search must not decide: the usual setting stays unless another is clearly faster.
-    return options[best if seconds[best] < 0.95 * seconds[usual] else usual]
-
-
-def _measure(system: System, options: dict[str, Setting]) -> dict[str, float]:
-    """Seconds per million samples of each setting, the best of four turns, over as many series as fill all cores."""
-    series, time = 512 * _threads.workers(), 4 * max(setting.length for setting in options.values())
-    u = np.random.default_rng(0).standard_normal((series, time)).astype(system.dtype)
-    y, found = np.empty_like(u), dict.fromkeys(options, np.inf)
-    for _ in range(4):
-        for name, setting in options.items():
-            start = clock.perf_counter()
-            run(system, u, np.zeros((series, system.order), system.dtype), y, setting)
-            found[name] = min(found[name], (clock.perf_counter() - start) * 1e6 / u.size)
-    return found
-
-
-def _example(order: int, dtype: str) -> System:
-    """Any stable system will do: the time a product takes does not depend on its numbers."""
-    return System(0.5 * np.eye(order), np.ones(order), np.ones(order), 0.0, dtype=np.dtype(dtype))
+    return Setting(int(np.clip(16 * round(system.order / 16), 64, 256)))
 
 
 def _many(system: System, u: Array, x: Array, y: Array, length: int) -> None:
@@ -134,14 +93,14 @@ _turned: WeakKeyDictionary[System, dict[int, tuple[Array, Array]]] = WeakKeyDict
 def _halves(system: System, length: int) -> tuple[Array, Array]:
     """The block matrix for rows [first half of u, x, second half of u]: its columns for the first half of y, which does
     not see the second half of u, and the others."""
-    known = _turned.setdefault(system, {})
-    if length not in known:
+
+    def make() -> tuple[Array, Array]:
         half, total = length // 2, length + system.order
         order = np.r_[:half, length:total, half:length]
         matrix = block_matrix(system, length)[np.ix_(order, order)]
-        early, late = matrix[: half + system.order, :half], matrix[:, half:]
-        known[length] = np.ascontiguousarray(early), np.ascontiguousarray(late)
-    return known[length]
+        return np.ascontiguousarray(matrix[: half + system.order, :half]), np.ascontiguousarray(matrix[:, half:])
+
+    return kept(_turned.setdefault(system, {}), length, make)
 
 
 def _few(system: System, u: Array, x: Array, y: Array, setting: Setting) -> None:

@@ -1,4 +1,4 @@
-r"""Lifting: a system over a block of L samples is one matrix (used by the lifted, FFT and torch engines).
+r"""Lifting: a system over a block of L samples is one matrix, by which all engines but the step and the scan multiply.
 
     [y; x'] = [[K, O], [R, A^L]] [u; x]
 
@@ -32,11 +32,9 @@ class Lifted(NamedTuple):
     power: Array
 
 
-KEPT = 24 << 20
-"""Bytes of lifted matrices kept per system and kind: two full blocks of the FFT engine at order 64 (8.4 MB each), so
-that a whole block and the odd rest of a run stay at hand, while a stream of runs of ever new lengths stays bounded."""
+KEPT = 8  # lengths kept of a system: those of a run and its rest, and a stream's
 
-# What has been lifted lives as long as its system, the most recently made up to KEPT bytes.
+# What has been lifted lives as long as its system.
 _lifted: WeakKeyDictionary[System, dict[int, Lifted]] = WeakKeyDictionary()
 _blocks: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
 _stable: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
@@ -51,11 +49,19 @@ def is_stable(system: System) -> bool:
 
 def lift(system: System, length: int) -> Lifted:
     """The block matrices of a system for blocks of `length` samples."""
-    known = _lifted.setdefault(system, {})
+    return kept(_lifted.setdefault(system, {}), length, lambda: _lift(system, length))
+
+
+def kept(known: dict[int, Kept], length: int, make: Callable[[], Kept]) -> Kept:
+    """What was made for this length, the most recent ones at hand.
+
+    Threads may make the same length twice; each has a usable copy, and a vanished key is no error.
+    """
     found = known.get(length)
     if found is None:
-        found = _lift(system, length)
-        _keep(known, length, found, lambda lifted: sum(part.nbytes for part in lifted))
+        found = known[length] = make()
+        for oldest in list(known)[:-KEPT]:
+            known.pop(oldest, None)
     return found
 
 
@@ -76,28 +82,13 @@ def _lift(system: System, length: int) -> Lifted:
 
 def block_matrix(system: System, length: int) -> Array:
     """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
-    known = _blocks.setdefault(system, {})
-    found = known.get(length)
-    if found is None:
+
+    def make() -> Array:
         lifted = lift(system, length)
         K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
-        found = _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
-        _keep(known, length, found, lambda block: block.nbytes)
-    return found
+        return _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
 
-
-def _keep(known: dict[int, Kept], length: int, made: Kept, size: Callable[[Kept], int]) -> None:
-    """Keep what was made for this length, and let go of the oldest until KEPT bytes hold the rest.
-
-    Threads may make the same length twice; each keeps a usable copy, and a vanished key is no error.
-    """
-    known[length] = made
-    total = sum(size(one) for one in list(known.values()))
-    for oldest in list(known):
-        if total <= KEPT or oldest == length:
-            break
-        gone = known.pop(oldest, None)
-        total -= size(gone) if gone is not None else 0
+    return kept(_blocks.setdefault(system, {}), length, make)
 
 
 def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -10,6 +10,7 @@ setting, because its 10 bits would be the accuracy of the result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,18 @@ WORK = {"cpu": 1 << 22, "cuda": 1 << 28}  # samples a product takes at a time; b
 
 def run(system: System, u: Array, x: Array, y: Array) -> None:
     """Predictions into y and final states into x, in place, on the GPU if there is one."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    in_groups(predict, torch.device("cuda" if torch.cuda.is_available() else "cpu"), system, u, x, y)
+
+
+def in_groups(
+    predict: Callable[[System, Tensor, Tensor], tuple[Tensor, Tensor]],
+    device: torch.device,
+    system: System,
+    u: Array,
+    x: Array,
+    y: Array,
+) -> None:
+    """As many series at a time as the memory of the device is asked for."""
     rows = max(1, WORK[device.type] // max(1, u.shape[1]))
     for first in range(0, len(u), rows):
         some = slice(first, first + rows)

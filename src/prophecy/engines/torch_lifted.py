@@ -69,36 +69,12 @@ def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int, *, before: boo
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
 
 
-class Powers(NamedTuple):
-    """What the blocks of one memory need whatever reads it: all its powers in a row (N, L N), and the rest of `Blocks`.
-
-    before: whether readouts see the state before the sample arrives, as in `lift`.
-    """
-
-    all: Tensor
-    reach: Tensor
-    power: Tensor
-    before: bool
-
-
-def powers(A: Tensor, B: Tensor, length: int, *, before: bool = False) -> Powers:
-    """Of A (1, N, N) and B (1, N)."""
-    rows = [torch.eye(A.shape[-1], dtype=A.dtype, device=A.device) if before else A[0]]
-    for _ in range(length - 1):
-        rows.append(rows[-1] @ A[0])
-    empty = A.new_zeros(1, 0, A.shape[-1])
-    made = lift(A, B, empty, empty[..., 0], length)
-    return Powers(torch.cat(rows, dim=1), made.reach, made.power, before)
-
-
-def read(powers: Powers, C: Tensor, D: Tensor) -> Blocks:
-    """`lift` of a memory whose powers are known: C (channels, R, N), D (channels, R)."""
-    length = powers.reach.shape[-1]
-    observe = _split(C @ powers.all, -1, (length, C.shape[-1]))
-    kernel = C @ powers.reach.flip(-1)
-    first = D.unsqueeze(-1) if powers.before else kernel[..., :1] + D.unsqueeze(-1)
-    kernel = torch.cat([first, kernel[..., :-1] if powers.before else kernel[..., 1:]], dim=-1)
-    return Blocks(kernel, observe, powers.reach, powers.power)
+def read(states: Blocks, C: Tensor, D: Tensor) -> Blocks:
+    """`lift` of C (channels, R, N) and D (channels, R) from the blocks that read all states, C = I and D = 0."""
+    kernel = C @ states.kernel
+    kernel = torch.cat([kernel[..., :1] + D.unsqueeze(-1), kernel[..., 1:]], dim=-1)
+    observe = _split(C @ states.observe.flatten(2), -1, (kernel.shape[-1], C.shape[-1]))
+    return Blocks(kernel, observe, states.reach, states.power)
 
 
 def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
@@ -237,7 +213,7 @@ def forward(
     after = scan(power[:, None, None], added, x)
     before = torch.cat([x.unsqueeze(2), after, torch.zeros_like(x).unsqueeze(2)], dim=2)
     rows = cut.flatten(1, 2)
-    y = rows @ _toeplitz(kernel).flatten(2)
+    y = rows @ toeplitz(kernel).flatten(2)
     y = y + before[:, :, : cut.shape[2]].flatten(1, 2) @ observe.flatten(1, 2).mT
     y = _split(_split(y, -1, (readouts, length)), 1, (series, cut.shape[2])).transpose(3, 4).flatten(2, 3)
     return y[:, :, :time].permute(1, 2, 0, 3).contiguous().permute(2, 0, 1, 3), before
@@ -316,7 +292,7 @@ def _adjoint(
     inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
     q = scan(power.mT[:, None, None], inject.flip(2)).flip(2)
     r = pad(q[:, :, 1:], (0, 0, 0, g.shape[2] - whole))  # samples of an unfilled block add to no state
-    to_u = _split(rows @ _toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
+    to_u = _split(rows @ toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
     return to_u.flatten(2)[..., :time], q
 
 
@@ -343,7 +319,7 @@ def _outputs(y: Tensor, length: int) -> Tensor:
     return cut
 
 
-def _toeplitz(kernel: Tensor) -> Tensor:
+def toeplitz(kernel: Tensor) -> Tensor:
     """Kᵀ for rows of samples: (channels, L, R, L), [c, j, r, i] = kernel[c, r, i - j] for i ≥ j, else 0."""
     length = kernel.shape[-1]
     padded = torch.cat([kernel.new_zeros(*kernel.shape[:-1], length - 1), kernel], dim=-1)
@@ -352,7 +328,7 @@ def _toeplitz(kernel: Tensor) -> Tensor:
 
 
 def _diagonals(table: Tensor) -> Tensor:
-    """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `_toeplitz`."""
+    """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `toeplitz`."""
     length = table.shape[-1]
     wide = pad(table.flip(-1), (0, length)).flatten(-2)[..., :-length]  # row i moves i places to the right
     return _split(wide, -1, (length, 2 * length - 1)).sum(-2)[..., length - 1 :]

@@ -14,7 +14,6 @@ operators: inside them the states are walked one after another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -50,8 +49,8 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
     wide = torch.promote_types(A.dtype, kind)
     leading = torch.broadcast_shapes(x.shape[:-1], b.shape[:-2])  # type: ignore[no-untyped-call]
     x, b = x.to(kind).expand(*leading, b.shape[-1]), b.to(kind).expand(*leading, *b.shape[-2:])
-    if transformed():
-        return _walked(A.to(wide), b.to(wide), x.to(wide), diagonal).to(kind)
+    if transformed():  # one chunk: operations that every transform of torch knows
+        return _chunked(A.to(wide), b.to(wide), x.to(wide), diagonal, max(1, b.shape[-2])).to(kind)
     made: Tensor = _operator(A.to(wide), b, x, diagonal, chunk)
     return made
 
@@ -59,19 +58,6 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
 def transformed() -> bool:
     """Whether a transform of `torch.func` is under way, which does not see through operators of our own."""
     return not torch.compiler.is_compiling() and bool(torch._C._are_functorch_transforms_active())
-
-
-def _walked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool) -> Tensor:
-    """One state after another, by operations that every transform of torch knows."""
-    axis = -2 if diagonal else -3
-    constant = A.ndim < -axis or A.shape[axis] == 1
-    A = A.squeeze(axis) if constant and A.ndim >= -axis else A
-    rows = []
-    for k, now in enumerate(b.unbind(-2)):
-        here = A if constant else A.select(axis, k)
-        x = (here * x if diagonal else (here @ x.unsqueeze(-1)).squeeze(-1)) + now
-        rows.append(x)
-    return torch.stack(rows, dim=-2) if rows else torch.zeros_like(b)
 
 
 @torch.library.custom_op("prophecy::scan", mutates_args=())
@@ -82,11 +68,8 @@ def _operator(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Te
     varies, piece, carry = _varies(A, diagonal), b.shape[-2] if A.dtype == b.dtype else PIECE, x.to(A.dtype)
     for first in range(0, b.shape[-2], piece):
         part = b[..., first : first + piece, :].to(A.dtype)
-        if varies:
-            steps = A.narrow(-2 if diagonal else -3, first, part.shape[-2])
-            made = _varying(steps, part, carry, diagonal, chunk)
-        else:
-            made = _constant(_fixed(A, diagonal), part, carry, diagonal, chunk)
+        steps = A.narrow(-2 if diagonal else -3, first, part.shape[-2]) if varies else A
+        made = _chunked(steps, part, carry, diagonal, chunk)
         states[..., first : first + piece, :], carry = made, made[..., -1, :]
     return states
 
@@ -142,61 +125,45 @@ def _fixed(A: Tensor, diagonal: bool) -> Tensor:
     return A.squeeze(-1 - axes) if A.ndim > axes else A
 
 
-def _constant(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
-    """A (..., N) or (..., N, N), the same at all times; its powers are formed once for all chunks."""
-    time, order = b.shape[-2], b.shape[-1]
-    wide = A.unsqueeze(-2) if diagonal else A.mT  # acts on rows (..., chunks, N) from the right
-    if time <= chunk:
-        return torch.cat(_walk(wide, torch.split(b, 1, -2), x.unsqueeze(-2), diagonal), dim=-2)
-    local = torch.stack(_walk(wide, _cut(b, chunk).unbind(-2), None, diagonal), dim=-2)
-    powers = [wide]
-    for _ in range(chunk - 1):
-        powers.append(powers[-1] * wide if diagonal else powers[-1] @ wide)
-    last = powers[-1].squeeze(-2) if diagonal else powers[-1].mT
-    ends = _constant(last, local[..., -1, :], x, diagonal, chunk)
-    begin = torch.cat([x.unsqueeze(-2), ends[..., :-1, :]], dim=-2)
-    for i, power in enumerate(powers):
-        local[..., i, :] += begin * power if diagonal else begin @ power
-    return local.reshape(*local.shape[:-3], -1, order)[..., :time, :]
+def _chunked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
+    """All states (..., time, N): every chunk from zero, the chunks' ends by the same recurrence, and what each chunk's
+    start adds, carried on by the products of its A; a single chunk begins with x itself."""
+    time, axis, varies = b.shape[-2], -2 if diagonal else -3, _varies(A, diagonal)
+    alone = time <= chunk
+    size = max(1, time) if alone else chunk
+    steps = _cut(A, size, axis).unbind(axis) if varies else [_fixed(A, diagonal)] * size
 
+    def apply(step: Tensor, rows: Tensor) -> Tensor:
+        """To rows (..., chunks, N)."""
+        if diagonal:
+            return (step if varies else step.unsqueeze(-2)) * rows
+        return (step @ rows.unsqueeze(-1)).squeeze(-1) if varies else rows @ step.mT
 
-def _varying(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
-    """A (..., time, N) or (..., time, N, N): what is carried into a chunk needs the products of its A."""
-    time, order, axis = b.shape[-2], b.shape[-1], -2 if diagonal else -3
     states: list[Tensor] = []
-    if time <= chunk:
-        for step, now in zip(A.unbind(axis), b.unbind(-2), strict=True):
-            states.append(_apply(step, states[-1] if states else x, diagonal) + now)
-        return torch.stack(states, dim=-2)
-    products: list[Tensor] = []
-    for step, now in zip(_cut(A, chunk, axis).unbind(axis), _cut(b, chunk).unbind(-2), strict=True):
-        states.append(_apply(step, states[-1], diagonal) + now if states else now)
-        products.append((step * products[-1] if diagonal else step @ products[-1]) if products else step)
-    ends = _varying(products[-1], states[-1], x, diagonal, chunk)
-    begin = torch.cat([x.unsqueeze(-2), ends[..., :-1, :]], dim=-2)
+    for step, now in zip(steps, _cut(b, size).unbind(-2), strict=True):
+        before = states[-1] if states else x.unsqueeze(-2) if alone else None
+        states.append(now if before is None else apply(step, before) + now)
     local = torch.stack(states, dim=-2)
-    for i, carry in enumerate(products):
-        local[..., i, :] += _apply(carry, begin, diagonal)
-    return local.reshape(*local.shape[:-3], -1, order)[..., :time, :]
+    if not alone:
+        products = [steps[0]]
+        for step in steps[1:]:
+            products.append(step * products[-1] if diagonal else step @ products[-1])
+        whole = products[-1] if varies else products[-1].unsqueeze(axis)
+        ends = _chunked(whole, local[..., -1, :], x, diagonal, chunk)
+        begin = torch.cat([x.unsqueeze(-2), ends[..., :-1, :]], dim=-2)
+        for i, product in enumerate(products):
+            local[..., i, :] += apply(product, begin)
+    return local.flatten(-3, -2)[..., :time, :]
 
 
 def _apply(A: Tensor, x: Tensor, diagonal: bool) -> Tensor:
     return A * x if diagonal else (A @ x.unsqueeze(-1)).squeeze(-1)
 
 
-def _walk(step: Tensor, rows: Sequence[Tensor], x: Tensor | None, diagonal: bool) -> list[Tensor]:
-    """One state after another, from x or from zero."""
-    states: list[Tensor] = []
-    for now in rows:
-        before = states[-1] if states else x
-        states.append(now if before is None else (before * step if diagonal else before @ step) + now)
-    return states
-
-
 def _cut(values: Tensor, chunk: int, axis: int = -2) -> Tensor:
     """The axis of time cut into (chunks, chunk). Zeros fill up the last: what they make is never read."""
     time = values.shape[axis]
-    chunks = -(-time // chunk)
+    chunks = max(1, -(-time // chunk))
     filled = pad(values, (0, 0) * (-1 - axis) + (0, chunks * chunk - time))
     cut: Tensor = torch.unflatten(filled, axis, (chunks, chunk))
     return cut

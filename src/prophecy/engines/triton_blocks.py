@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from prophecy.engines import _triton_blocks
+from prophecy.engines import _triton_blocks, torch_lifted
 
 LARGEST = 128  # orders beyond it do not fit the registers
 SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (compiled for sm_90: 196 608)
@@ -99,12 +99,12 @@ def forward(
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
     length, order = kernel.shape[-1], x.shape[-1]
-    padded, power = padded_order(order), power.to(u.dtype)
+    padded, less = padded_order(order), _less(power, u.dtype)
     matrices = [
-        _square(kernel[:, 0]).mT,
+        torch_lifted.toeplitz(kernel)[:, :, 0],
         _wide(observe[:, 0].mT, padded, -2),
         _wide(reach.mT, padded, -1),
-        _wide(power.mT, padded, -1, -2),
+        _wide(less.mT, padded, -1, -2),
     ]
     y = u.new_empty(series, time, channels).permute(2, 0, 1)
     before = u.new_empty(channels, series, time // length + 2, padded)
@@ -112,7 +112,8 @@ def forward(
     now = _turned(u)
     made = _own(now, u)
     tensors = now, _wide(x, padded, -1).contiguous(), made, before
-    _launch(_triton_blocks.forward, tensors, matrices, length, padded, plan, {})
+    sizes = series, time, 1, *now.stride()[:2], *made.stride()[:2]
+    _launch(_triton_blocks.forward, tensors, matrices, sizes, length, padded, plan, {"READ": True, "KEEP": True})
     _turned(made, y)
     return y.unsqueeze(-1), before if padded == order else before[..., :order].contiguous()
 
@@ -148,12 +149,11 @@ def backward(
     channels, series, time = u.shape
     length, order = kernel.shape[-1], power.shape[-1]
     padded, blocks = padded_order(order), time // length
-    wide = power.to(u.dtype)
     matrices = [
-        _square(kernel[:, 0]),
+        torch_lifted.toeplitz(kernel)[:, :, 0].mT,
         _wide(observe[:, 0], padded, -1),
         _wide(reach, padded, -2),
-        _wide(wide, padded, -1, -2),
+        _wide(_less(power, u.dtype), padded, -1, -2),
     ]
     to_x, starts, g = u.new_empty(channels, series, padded), _wide(before, padded, -1), _turned(to_y.squeeze(-1))
     to_K = to_O = to_R = to_P = None
@@ -164,7 +164,7 @@ def backward(
     kept = u.new_empty(channels, series, blocks + 2, padded) if wanted[1] else to_x
     extra = g if to_before is None else _wide(to_before, padded, -1).contiguous()
     built = {"EXTRA": to_before is not None, "KEEP": wanted[1]}
-    _launch(_triton_blocks.adjoint, (g, extra, back, kept), matrices, length, padded, plan, built)
+    _launch(_triton_blocks.adjoint, (g, extra, back, kept), matrices, (series, time), length, padded, plan, built)
     to_u = _turned(back, u.new_empty(series, time, channels).permute(2, 0, 1))
     del g, back
     if wanted[1]:
@@ -240,26 +240,25 @@ def _launch(
     kernel: Any,
     tensors: tuple[Tensor, ...],
     matrices: list[Tensor],
+    sizes: tuple[int, ...],
     length: int,
     order: int,
     plan: BlockPlan | None,
     built: dict[str, Any],
 ) -> None:
-    channels, series, time = tensors[0].shape
+    channels, series = tensors[0].shape[:2]
     plan = _plan(tensors[0].dtype, order, plan)
     solid = [matrix.contiguous() for matrix in matrices]
     strides = [0 if len(matrix) == 1 else matrix.stride(0) for matrix in solid]
     kernel[(-(-series // plan.group), channels)](
-        *tensors, *solid, series, time, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
+        *tensors, *solid, *sizes, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
         STAGES=plan.stages, PRECISION=plan.precision, num_warps=plan.warps,
     )  # fmt: skip
 
 
-def _square(kernel: Tensor) -> Tensor:
-    """K (channels, L, L): [i, j] = kernel[i - j] for i ≥ j, else 0."""
-    length = kernel.shape[-1]
-    padded = torch.cat([kernel.flip(-1), kernel.new_zeros(len(kernel), length - 1)], dim=-1)
-    return padded.unfold(-1, length, 1).flip(-2)
+def _less(power: Tensor, kind: torch.dtype) -> Tensor:
+    """A^L - I, rounded after the difference."""
+    return (power - torch.eye(power.shape[-1], dtype=power.dtype, device=power.device)).to(kind)
 
 
 def padded_order(order: int) -> int:

@@ -1,16 +1,14 @@
-r"""The Triton engine: one fused GPU kernel per run (see `_triton_kernels`), for orders up to 128.
+r"""The triton engine: one fused kernel over all blocks of many series (see `lifting`), on a GPU.
 
     # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time
-is cut into pieces that run at once: a first pass gives each piece's final state from zero, `_carry` takes the states
-from piece to piece, a second pass computes the predictions. The samples after the last whole
-block are a small torch product.
-
-The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same
-kernel with Mᵀ, last block first (`differentiable`).
+On a Hopper GPU float32 runs in `_gluon_kernels`, everything else in `_triton_blocks`. Many series: one pass, each
+program carries the states of a group of series through all of time. Few long series: time is cut into pieces that run
+at once: a first pass gives each piece's final state from zero, `_carry` takes the states from piece to piece, a second
+pass computes the predictions. The samples after the last whole block are a small torch product. For gradients use
+`torch_engine.simulate`.
 """
 
 from __future__ import annotations
@@ -22,41 +20,40 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import toeplitz
 from torch import Tensor
 
-from prophecy.engines import torch_engine, torch_lifted
-from prophecy.engines.lifting import lift
+from prophecy.engines import torch_engine, torch_lifted, triton_blocks
+from prophecy.engines.lifting import block_matrix
 from prophecy.system import System
 
 Array = NDArray[Any]
 
-HALVES = ("half", "hopper")  # the modes that multiply float32 by three float16 products
 LARGEST = 128  # orders beyond it do not fit the registers; the torch engine takes them
+RADIX = 16  # pieces walked one after another
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the kernel is built: kind of products, samples per block, series per program, warps, loads ahead."""
+    """How the kernel is built: its kind, samples per block, series per program, warps, loads ahead.
 
-    mode: str
+    kind: "hopper" (`_gluon_kernels`), or how `_triton_blocks` multiplies, a name of `triton_blocks.PRECISIONS` or
+    "double". parts: programs that share the predictions of a block ("hopper").
+    """
+
+    kind: str
     length: int
     group: int
     warps: int
     stages: int
+    parts: int = 1
 
 
-# Measured fastest on an H200 (benchmarks/results/gpu.json); keyed by mode and padded order. "half" is for GPUs without
-# warpgroup products, so its plans are the fastest among those that do not use them.
+# By kind and padded order, the fastest measured on an H200 (benchmarks/results/gpu.json).
 PLANS = {
     ("hopper", 16): Plan("hopper", 64, 64, 4, 4),
     ("hopper", 32): Plan("hopper", 64, 64, 4, 4),
     ("hopper", 64): Plan("hopper", 64, 64, 4, 3),
-    ("hopper", 128): Plan("hopper", 64, 64, 4, 4),
-    ("half", 16): Plan("half", 32, 32, 2, 3),
-    ("half", 32): Plan("half", 64, 16, 4, 3),
-    ("half", 64): Plan("half", 64, 32, 4, 3),
-    ("half", 128): Plan("half", 32, 32, 4, 2),
+    ("hopper", 128): Plan("hopper", 64, 64, 8, 3),
     ("double", 16): Plan("double", 32, 16, 4, 2),
     ("double", 32): Plan("double", 32, 32, 4, 3),
     ("double", 64): Plan("double", 32, 32, 4, 3),
@@ -64,8 +61,9 @@ PLANS = {
 }
 
 
-class PackedMatrices(NamedTuple):
-    """What the kernel multiplies by, packed; `lows` the low halves; the factors that undo the matrices' scaling."""
+class Matrices(NamedTuple):
+    """Kᵀ (L, L), Oᵀ (N, L), Rᵀ (L, N), (A^L - I)ᵀ (N, N), one after another; `lows` their low halves, and the factors
+    that undo their scaling, for the Hopper kernel."""
 
     packed: Tensor
     lows: Tensor
@@ -75,13 +73,9 @@ class PackedMatrices(NamedTuple):
 
 def run(system: System, u: Array, x: Array, y: Array) -> None:
     """Predictions into y and final states into x, in place, on the GPU."""
-    device = _device()
-    rows = max(1, torch_engine.WORK["cuda"] // max(1, u.shape[1]))
-    for first in range(0, len(u), rows):
-        some = slice(first, first + rows)
-        data = torch.from_numpy(np.array(u[some], dtype=system.dtype, order="C")).to(device)
-        out, final = predict(system, data, torch.from_numpy(x[some].copy()).to(device))
-        y[some], x[some] = out.cpu().numpy(), final.cpu().numpy()
+    if not torch.cuda.is_available():
+        raise RuntimeError("engine 'triton' needs a CUDA device and torch sees none; use engine='torch' or 'lifted'")
+    torch_engine.in_groups(predict, torch.device("cuda"), system, u, x, y)
 
 
 @torch.no_grad()
@@ -99,165 +93,89 @@ def predict(
     plan: how the kernel is built; the one measured fastest for this order if not given.
     pieces: into how many pieces the time is cut; chosen by how many series there are if not given.
     """
-    return _run(system, u, state, plan, pieces, out, transposed=False)
-
-
-def differentiable(
-    system: System, u: Tensor, state: Tensor | None = None, *, plan: Plan | None = None
-) -> tuple[Tensor, Tensor]:
-    """`predict` with gradients to u and to the state, by the same kernel (`torch_engine.simulate`: to the matrices)."""
-    torch_engine.check(system, u, state)
-    x = u.new_zeros(len(u), system.order) if state is None else state
-    result: tuple[Tensor, Tensor] = _Fused.apply(u, x, system, plan)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _Fused(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, u: Tensor, x: Tensor, system: System, plan: Plan | None) -> tuple[Tensor, Tensor]:
-        ctx.system, ctx.plan = system, plan
-        return _run(system, u, x, plan, None, None, transposed=False)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        y_grad, x_grad = grads
-        u_grad, start_grad = _run(ctx.system, y_grad, x_grad, ctx.plan, None, None, transposed=True)
-        return u_grad, start_grad, None, None
-
-
-def _run(
-    system: System,
-    u: Tensor,
-    state: Tensor | None,
-    plan: Plan | None,
-    pieces: int | None,
-    out: Tensor | None,
-    *,
-    transposed: bool,
-) -> tuple[Tensor, Tensor]:
     torch_engine.check(system, u, state)
     plan = plan or plan_for(system, u.device)
-    y = torch.empty(u.shape, dtype=u.dtype, device=u.device) if out is None else out
-    padded = padded_order(system.order)
-    x = torch.zeros(len(u), padded, dtype=u.dtype, device=u.device)
+    u = u if u.stride(1) == 1 else u.contiguous()
+    y = out if out is not None and out.stride(1) == 1 else u.new_empty(u.shape)
+    x = u.new_zeros(len(u), padded_order(system.order))
     if state is not None:
         x[:, : system.order] = state
-    if u.numel():
-        whole = u.shape[1] // plan.length * plan.length
-        parts = [slice(0, whole), slice(whole, u.shape[1])]
-        for part in reversed(parts) if transposed else parts:
-            if part.start == part.stop:
-                continue
-            if part.start == whole:
-                x = _tail(system, u[:, part], x, y[:, part], transposed)
-            else:
-                x = _whole(system, u[:, part], x, y[:, part], plan, pieces, transposed)
-    return y, x[:, : system.order].contiguous()
+    whole = u.shape[1] // plan.length * plan.length
+    if len(u) and whole:
+        x = _whole(system, u[:, :whole], x, y[:, :whole], plan, pieces)
+    if len(u) and whole < u.shape[1]:
+        x = _tail(system, u[:, whole:], x, y[:, whole:])
+    if out is not None and y is not out:
+        out.copy_(y)
+    return y if out is None else out, x[:, : system.order].contiguous()
 
 
-def _whole(system: System, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int | None, transposed: bool) -> Tensor:
+def _whole(system: System, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int | None) -> Tensor:
     """Whole blocks: cut into pieces of equal length, and the few blocks the cut leaves over."""
     blocks = u.shape[1] // plan.length
     pieces = pieces_for(len(u), blocks, plan.group, _programs(u.device)) if pieces is None else min(pieces, blocks)
-    each = blocks // pieces
-    edge = pieces * each * plan.length
-    matrices = _matrices(system, plan, transposed, u.device)
-    spans = [(slice(0, edge), pieces), (slice(edge, None), 1)]
-    if transposed:
-        edge = u.shape[1] - edge
-        spans = [(slice(edge, None), pieces), (slice(0, edge), 1)]
-    for span, count in spans:
-        if u[:, span].shape[1]:
-            x = _launch(system, matrices, u[:, span], x, y[:, span], plan, count, transposed)
-    return x
+    edge = blocks // pieces * pieces * plan.length
+    matrices = _matrices(system, plan, u.device)
+    if pieces > 1:
+        ends = _kernel(matrices, u[:, :edge], x.new_zeros(len(x) * pieces, x.shape[1]), None, plan, pieces)
+        first = _carry(system, ends.reshape(len(x), pieces, -1), x, edge // pieces)
+        ends = _kernel(matrices, u[:, :edge], first.reshape(ends.shape), y[:, :edge], plan, pieces)
+        x = ends.reshape(len(x), pieces, -1)[:, -1].contiguous()
+        u, y = u[:, edge:], y[:, edge:]
+    return _kernel(matrices, u, x, y, plan, 1) if u.shape[1] else x
 
 
-def _launch(
-    system: System, matrices: PackedMatrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool
-) -> Tensor:
-    if pieces == 1:
-        return _kernel(matrices, u, x, y, plan, 1, transposed, states_only=False)
-    series, order = x.shape
-    zero = x.new_zeros(series * pieces, order)
-    ends = _kernel(matrices, u, zero, y, plan, pieces, transposed, states_only=True)
-    first = _carry(system, ends.reshape(series, pieces, order), x, u.shape[1] // pieces, transposed)
-    after = _kernel(matrices, u, first.reshape(zero.shape), y, plan, pieces, transposed, states_only=False)
-    return after.reshape(series, pieces, order)[:, -1].contiguous()
-
-
-def _kernel(
-    matrices: PackedMatrices,
-    u: Tensor,
-    x: Tensor,
-    y: Tensor,
-    plan: Plan,
-    pieces: int,
-    transposed: bool,
-    states_only: bool,
-) -> Tensor:
+def _kernel(matrices: Matrices, u: Tensor, x: Tensor, y: Tensor | None, plan: Plan, pieces: int) -> Tensor:
+    """The states (rows, N) after pieces of u that begin with x; predictions into y, if there is one."""
     rows, order = x.shape
-    end = torch.empty_like(x)
-    grid = (-(-rows // plan.group),)
-    arguments = (
-        u, y, x, end, matrices.packed, matrices.lows, rows, u.shape[1] // pieces // plan.length, pieces,
-        u.stride(0), u.stride(1), y.stride(0), y.stride(1), matrices.y_down, matrices.x_down,
-    )  # fmt: skip
-    built = {
-        "STATES_ONLY": states_only,
-        "REVERSE": transposed,
-        "ORDER": order,
-        "LENGTH": plan.length,
-        "GROUP": plan.group,
-        "STAGES": plan.stages,
-        "num_warps": plan.warps,
-    }
-    if plan.mode == "hopper":
+    end, each, to = torch.empty_like(x), u.shape[1] // pieces, u if y is None else y
+    built = {"ORDER": order, "LENGTH": plan.length, "STAGES": plan.stages, "num_warps": plan.warps}
+    grid = (-(-rows // plan.group), plan.parts if y is not None else 1)
+    if plan.kind == "hopper":
         from prophecy.engines import _gluon_kernels
 
-        _gluon_kernels.lifted[grid](*arguments, **built)
+        _gluon_kernels.lifted[grid](
+            u, to, x, end, *matrices[:2], rows, each // plan.length, pieces, u.stride(0), to.stride(0), *matrices[2:],
+            READ=y is not None, PARTS=plan.parts, **built,
+        )  # fmt: skip
     else:
-        from prophecy.engines import _triton_kernels
+        from prophecy.engines import _triton_blocks
 
-        _triton_kernels.lifted[grid](*arguments, MODE=plan.mode, **built)
+        sizes = np.cumsum([plan.length**2, order * plan.length, plan.length * order]).tolist()
+        parts = torch.tensor_split(matrices.packed, sizes)
+        _triton_blocks.forward[grid](
+            u, x, to, end, *parts, rows, each, pieces, 0, u.stride(0), 0, to.stride(0), 0, 0, 0, 0,
+            READ=y is not None, KEEP=False, GROUP=plan.group, PRECISION=plan.kind, **built,
+        )  # fmt: skip
     return end
 
 
-def _tail(system: System, u: Tensor, x: Tensor, y: Tensor, transposed: bool) -> Tensor:
+def _tail(system: System, u: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """The samples after the last whole block, as one product with the block matrix of their number."""
-    length, order = u.shape[1], x.shape[1]
-    M = torch.from_numpy(_block(system, length, order)).to(u.device, u.dtype)
+    length, order = u.shape[1], system.order
+    M = torch.from_numpy(np.array(block_matrix(system, length))).to(u.device)
     with torch_lifted.exact_products():
-        both = torch.cat([u, x], dim=1) @ (M if transposed else M.T)
+        both = torch.cat([u, x[:, :order]], dim=1) @ M
     y.copy_(both[:, :length])
-    return both[:, length:].contiguous()
-
-
-def _block(system: System, length: int, order: int) -> Array:
-    """M = [[K, O], [R, A^L]] in float64, zero-padded to `order` states."""
-    lifted = lift(system, length)
-    M = np.zeros((length + order, length + order))
-    inner = slice(length, length + system.order)
-    M[:length, :length] = toeplitz(lifted.kernel, np.zeros(length))
-    M[:length, inner], M[inner, :length], M[inner, inner] = lifted.observe, lifted.reach, lifted.power
-    return M
+    x[:, :order] = both[:, length:]
+    return x
 
 
 @lru_cache(maxsize=32)
-def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device) -> PackedMatrices:
-    L = plan.length
-    M = _block(system, L, padded_order(system.order))
-    right = M if transposed else M.T  # rows of samples and states are multiplied from the right
-    to_y, to_x = right[:, :L], right[:, L:]
-    y_scale, x_scale = (_scale(part) for part in (to_y, to_x)) if plan.mode in HALVES else (1.0, 1.0)
-    to_y, to_x = to_y * y_scale, to_x * x_scale
-    flat = np.concatenate([part.ravel() for part in (to_y[:L], to_y[L:], to_x[:L], to_x[L:])])
-    if plan.mode in HALVES:
-        high = flat.astype(np.float16)
-        low = (flat - high.astype(np.float64)).astype(np.float16)
-    else:
-        high = low = flat.astype(system.dtype)
-    packed, lows = torch.from_numpy(high).to(device), torch.from_numpy(low).to(device)
-    return PackedMatrices(packed, lows, 1 / y_scale, 1 / x_scale)
+def _matrices(system: System, plan: Plan, device: torch.device) -> Matrices:
+    L, N, padded = plan.length, system.order, padded_order(system.order)
+    M = np.zeros((L + padded, L + padded))
+    M[: L + N, : L + N] = block_matrix(system.astype(np.float64), L)
+    states = np.arange(L, L + N)
+    M[states, states] -= 1.0
+    halves = plan.kind == "hopper"
+    y_scale, x_scale = (_scale(part) for part in (M[:, :L], M[:, L:])) if halves else (1.0, 1.0)
+    M *= np.concatenate([np.full(L, y_scale), np.full(padded, x_scale)])
+    flat = np.concatenate([part.ravel() for part in (M[:L, :L], M[L:, :L], M[:L, L:], M[L:, L:])])
+    high = flat.astype(np.float16 if halves else system.dtype)
+    low = (flat - high.astype(np.float64)).astype(high.dtype)
+    packed, lows = (torch.from_numpy(part).to(device) for part in (high, low))
+    return Matrices(packed, lows, 1 / y_scale, 1 / x_scale)
 
 
 def _scale(matrix: Array) -> float:
@@ -266,61 +184,64 @@ def _scale(matrix: Array) -> float:
     return 2.0 ** (8 - np.frexp(largest)[1]) if largest > 0 else 1.0
 
 
-def _carry(system: System, added: Tensor, x: Tensor, samples: int, transposed: bool) -> Tensor:
+def _carry(system: System, added: Tensor, x: Tensor, samples: int) -> Tensor:
     """States before each piece of so many samples, (series, pieces, N), from what each adds to the state before it.
 
-    Many pieces are walked in √pieces groups at once, from zero; then the groups, from the first state; then the groups
-    again, each from its own start.
+    Many pieces are walked in groups of RADIX at once, from zero; what the groups add is carried likewise; then the
+    groups are walked again, each from its own start.
     """
     series, pieces, order = added.shape
-    steps = pieces if pieces <= 32 else int(np.ceil(np.sqrt(pieces)))
-    groups = -(-pieces // steps)
-    power = _power(system, samples, order, transposed, x.device)
-    if groups > 1:
-        far = _power(system, samples * steps, order, transposed, x.device)
-        ends = _walk(added, x.new_zeros(series * groups, order), power, steps, groups, keep=False)
-        x = _walk(ends.reshape(series, groups, order), x, far, groups, 1, keep=True).reshape(-1, order)
-    return _walk(added, x, power, steps, groups, keep=True)
+    power = _power(system, samples, order, x.device)
+    if pieces <= 2 * RADIX:
+        return _walk(added, x, power, pieces, 1, keep=True)
+    groups = -(-pieces // RADIX)
+    ends = _walk(added, x.new_zeros(series * groups, order), power, RADIX, groups, keep=False)
+    starts = _carry(system, ends.reshape(series, groups, order), x, samples * RADIX)
+    return _walk(added, starts.reshape(-1, order), power, RADIX, groups, keep=True)
 
 
 def _walk(added: Tensor, x: Tensor, power: Tensor, steps: int, groups: int, keep: bool) -> Tensor:
-    from prophecy.engines import _triton_kernels
+    from prophecy.engines import _triton_blocks
 
     rows, order = x.shape
     out = torch.empty_like(added if keep else x)
-    _triton_kernels.walk[(-(-rows // 16),)](
-        added, x, power, out, out, rows, steps, groups, added.shape[1], KEEP=keep, ORDER=order, GROUP=16, num_warps=4
-    )
+    precision = "double" if x.dtype == torch.float64 else "tf32x3"
+    _triton_blocks.walk[(-(-rows // 16),)](
+        added, x, power, out, out, rows, steps, groups, added.shape[1], KEEP=keep, ORDER=order, GROUP=16,
+        PRECISION=precision, num_warps=4,
+    )  # fmt: skip
     return out
 
 
 @lru_cache(maxsize=64)
-def _power(system: System, samples: int, order: int, transposed: bool, device: torch.device) -> Tensor:
+def _power(system: System, samples: int, order: int, device: torch.device) -> Tensor:
     """A^samples, made in float64, to be multiplied from the right."""
-    power = np.linalg.matrix_power(system.A.astype(np.float64), samples)
     padded = np.zeros((order, order), system.dtype)
-    padded[: system.order, : system.order] = power if transposed else power.T
+    power = np.linalg.matrix_power(system.A.astype(np.float64), samples)
+    padded[: system.order, : system.order] = power.T
     return torch.from_numpy(padded).to(device)
 
 
 def plan_for(system: System, device: torch.device) -> Plan:
-    """The plan measured fastest for this order and dtype on this kind of device."""
-    mode = "double" if system.dtype == np.float64 else "hopper" if _is_hopper(device) else "half"
-    return PLANS[mode, padded_order(system.order)]
+    """The plan for this order and dtype on this kind of device."""
+    order = padded_order(system.order)
+    if system.dtype == np.float64 or _is_hopper(device):
+        return PLANS["double" if system.dtype == np.float64 else "hopper", order]
+    group, warps, stages, precision = triton_blocks.PLANS[False, order]
+    return Plan(precision, torch_lifted.block_length(order), group, warps, stages)
 
 
 @lru_cache(maxsize=8)
 def _is_hopper(device: torch.device) -> bool:
     """Whether warpgroup products exist there (compute capability 9) and this Triton issues them as we ask.
 
-    Gluon is young and its names move between releases, so a small run decides; without it mode "half" takes over.
+    Gluon is young and its names move between releases, so a small run decides; without it `_triton_blocks` takes over.
     """
     if device.type != "cuda" or torch.cuda.get_device_capability(device)[0] != 9:
         return False
     system = System(np.array([[0.5]]), np.ones(1), np.ones(1), 0.0, dtype=np.dtype(np.float32))
-    u = torch.ones(2, 64, device=device)
     try:
-        y, _ = _run(system, u, None, Plan("hopper", 32, 64, 4, 2), 1, None, transposed=False)
+        y, _ = predict(system, torch.ones(2, 64, device=device), plan=Plan("hopper", 32, 64, 4, 2), pieces=1)
     except Exception:  # whatever an unknown release raises, the other kernel does not need it
         return False
     return bool(abs(float(y[1, -1]) - 2.0) < 1e-5)
@@ -329,7 +250,7 @@ def _is_hopper(device: torch.device) -> bool:
 def padded_order(order: int) -> int:
     if order > LARGEST:
         raise ValueError(f"the fused kernel takes orders up to {LARGEST}, got {order}; use the torch engine")
-    return max(16, 1 << (order - 1).bit_length())
+    return triton_blocks.padded_order(order)
 
 
 # Blocks a program gets through in the time that cutting costs (the launches, the carrying between them), measured.
@@ -353,9 +274,3 @@ def pieces_for(series: int, blocks: int, group: int, programs: int) -> int:
 def _programs(device: torch.device) -> int:
     """How many programs the device runs at once, one for each multiprocessor."""
     return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4
-
-
-def _device() -> torch.device:
-    if not torch.cuda.is_available():
-        raise RuntimeError("engine 'triton' needs a CUDA device and torch sees none; use engine='torch' or 'lifted'")
-    return torch.device("cuda")

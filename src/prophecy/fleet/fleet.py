@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -242,7 +242,7 @@ class Fleet:
     def _slots(self, keys: Sequence[str]) -> NDArray[np.int64]:
         """The slots of known streams, brought into memory."""
         held, names = self._streams.held, list(keys)
-        unknown = [key for key in names if not isinstance(key, str)]
+        unknown = [] if are_keys(names) else [key for key in names if not are_keys([key])]
         if not unknown and any(key not in held.slot_of for key in names):
             with self._streams.store.transaction():
                 unknown = list(held.hold(dict.fromkeys(names), new=False))
@@ -251,7 +251,7 @@ class Fleet:
         return held.which(names)
 
     def _found(self, key: str) -> Saved:
-        saved = self._streams.store.find(key) if isinstance(key, str) else None
+        saved = self._streams.store.find(key) if are_keys([key]) else None
         if saved is None:
             raise self._unknown(key)
         return saved
@@ -283,7 +283,13 @@ class Fleet:
     @_locked
     def __contains__(self, key: object) -> bool:
         streams = self._streams
-        return isinstance(key, str) and (key in streams.held.slot_of or streams.store.find(key) is not None)
+        return are_keys([key]) and (key in streams.held.slot_of or streams.store.find(str(key)) is not None)
+
+    @_locked
+    def unknown(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys that have no stream."""
+        absent = {key for key in keys if key not in self._streams.held.slot_of}
+        return absent - self._streams.store.last_rows(absent).keys()
 
     @_locked
     def __iter__(self) -> Iterator[str]:

@@ -7,7 +7,9 @@ writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -29,7 +31,6 @@ from prophecy.fleet.answers import (
     is_value,
     stamps_of,
 )
-from prophecy.fleet.pack import pack, unpack
 from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import EARNED, LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
 from prophecy.streams.limits import PARTS as PARTS_TRIED
@@ -81,6 +82,10 @@ PARTS = {
 }
 """What a state consists of. counts: rows taken in, whether any came late, whether times are dates. A young stream has
 its times and values, a grown one all the rest."""
+
+MAGIC = b"PRO2"
+LARGEST_STATE = 2**20
+"""Bytes of a state at most; a real one has up to 92 kB."""
 
 State = dict[str, NDArray[Any]]
 _EMPTY: NDArray[Any] = np.zeros(0)
@@ -338,4 +343,36 @@ def _state(data: bytes) -> State:
         raise ValueError("the state of a stream has rows that no fleet takes in")
     elif not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size")
+    return found
+
+
+_NOTHING: dict[str, NDArray[Any]] = {}  # parts without entries
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The arrays one after the other: magic, lengths in bytes, their bytes, and the checksum of all before it."""
+    parts = [array.tobytes() if len(array) else b"" for array in arrays.values()]
+    data = b"".join([MAGIC, struct.pack(f"<{len(parts)}I", *map(len, parts)), *parts])
+    return data + struct.pack("<I", zlib.crc32(data))
+
+
+def unpack(data: bytes, dtypes: Mapping[str, np.dtype[Any]]) -> dict[str, NDArray[Any]]:
+    """What `pack` packed, as flat arrays of these types; ValueError for anything else."""
+    head = len(MAGIC) + 4 * len(dtypes)
+    if not head + 4 <= len(data) <= LARGEST_STATE or data[:4] != MAGIC:
+        raise ValueError(f"{len(data)} bytes are not the state of a stream")
+    if struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+        raise ValueError("the state of a stream does not have its checksum")
+    lengths = struct.unpack(f"<{len(dtypes)}I", data[4:head])
+    if head + sum(lengths) + 4 != len(data):
+        raise ValueError("the state of a stream is not as long as its header states")
+    found, start = {}, head
+    for (name, dtype), length in zip(dtypes.items(), lengths, strict=True):
+        if not length:  # most parts of a young stream, and an array of records is slow to make
+            found[name] = _NOTHING[name] if name in _NOTHING else _NOTHING.setdefault(name, np.zeros(0, dtype))
+            continue
+        if length % dtype.itemsize:
+            raise ValueError(f"{name} of a stream's state has {length} bytes, no whole number of {dtype}")
+        found[name] = np.frombuffer(data, dtype, length // dtype.itemsize, start).copy()
+        start += length
     return found

@@ -214,8 +214,6 @@ class Store:
         return numbers
 
     def find(self, key: str) -> Saved | None:
-        if not check.are_keys([key]):
-            return None
         found = self._db.execute(
             "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?", (key,)
         ).fetchone()
@@ -224,10 +222,10 @@ class Store:
         stream, key, seen, count, last, state = found
         return Saved(stream, key, seen, count, _row(last), state)
 
-    def last_row(self, key: str) -> NDArray[np.void] | None:
-        """The newest row in the state of a stream; None where there is none."""
-        found = self._db.execute("SELECT last FROM streams WHERE key = ?", (key,)).fetchone()
-        return None if found is None else _row(found[0])
+    def last_rows(self, keys: Iterable[str]) -> dict[str, bytes | None]:
+        """Those of these keys that have a stream, with the newest row in its state; None where it has none."""
+        asked = "SELECT key, last FROM streams WHERE key IN (SELECT value FROM json_each(?))"
+        return dict(self._db.execute(asked, (json.dumps(list(keys)),)))
 
     def key_and_seen(self, stream: int) -> tuple[str, int] | None:
         """The key of a stream and the last batch in its state; None for one that was removed."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import ANSWER, Refused, stamps_of
+from prophecy.fleet.answers import ANSWER, ROW, Refused, stamps_of
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import PARTS
@@ -195,41 +195,38 @@ class Streams:
         end, noted, done = time.monotonic() + self._log.turn, [], 0
         while done < len(rows) and (not done or time.monotonic() < end):
             some = slice(done, done + PIECE if done else None)
-            count = self._affordable(keys[some], rows[some], steps)
-            names = keys[done : done + count]
-            noted.append(self._take(names, self.held.which(names), timed, rows[done : done + count]))
-            done += count
+            which = self._affordable(keys[some], rows[some], steps)
+            noted.append(self.held.run(which, timed, rows[done : done + len(which)]))
+            done += len(which)
         return np.concatenate(noted, axis=1) if noted else np.zeros((2, 0), np.int64)
 
-    def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
-        """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,
-        each of which counts as well."""
-        held, first = self.held, dict.fromkeys(keys)
-        absent = {key for key in first if key not in held.slot_of}
-        costs, left = np.ones(len(keys)), held.capacity
-        for row, key in enumerate(keys):
-            if key in first:
-                del first[key]
-                left -= 1
-                costs[row] = RESTORED if key in absent else 1.0
-                if left < 0:
-                    costs[row] = steps
-        count = max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
-        held.hold(dict.fromkeys(keys[:count]))
-        costs = held.slots.costs(held.which(keys[:count]), rows[:count])
-        return max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
+    def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> NDArray[np.int64]:
+        """The slots of the first rows, as many as take so many steps at most and have room in memory, one at least;
+        a stream that is brought there counts as well."""
+
+        def count(costs: NDArray[np.float64]) -> int:
+            return max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
+
+        held, costs = self.held, np.ones(len(keys))
+        first = dict(zip(keys[::-1], range(len(keys))[::-1], strict=True))
+        costs[[row for key, row in first.items() if key not in held.slot_of]] = RESTORED
+        costs[sorted(first.values())[held.capacity :]] = steps
+        keys = keys[: count(costs)]
+        held.hold(dict.fromkeys(keys))
+        which = held.which(keys)
+        return which[: count(held.slots.costs(which, rows[: len(which)]))]
 
     def check_times(self, keys: list[str], rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates. Returns the
         slots of those in memory, -1 for others."""
         which, given = self.held.which(keys), stamps_of(rows)
         known = np.where(which < 0, -1, self.held.slots.stamps[which])
-        absent: dict[str, int] = {}
-        for row in np.flatnonzero(which < 0).tolist():
-            if keys[row] not in absent:
-                last = self.store.last_row(keys[row])
-                absent[keys[row]] = int(given[row]) if last is None else int(stamps_of(last[None])[0])
-            known[row] = absent[keys[row]]
+        absent = np.flatnonzero(which < 0).tolist()
+        lasts = self.store.last_rows({keys[row] for row in absent}) if absent else {}
+        begun = {key: last for key, last in lasts.items() if last}
+        kinds = dict(zip(begun, stamps_of(np.frombuffer(b"".join(begun.values()), ROW)).tolist(), strict=True))
+        for row in absent:
+            known[row] = kinds.setdefault(keys[row], int(given[row]))
         wrong = (known >= 0) & (known != given)
         if wrong.any():
             row = int(np.argmax(wrong))

@@ -10,7 +10,8 @@ At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, 
     F² + 2 F O + (F³/3 + 2 F² O)/chunk.
 
 Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
-they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters.
+they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters;
+all solvers take train, horizon, chunk and dtype.
 `ridge` has the unit of φ²: with features of size s, s² times it acts as it would at size 1. No scale makes a solver
 raise. With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later ones: forget, or
 subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk, and the row is
@@ -56,8 +57,15 @@ class Solver(nn.Module):
     raw_forgetting: Tensor
 
     def __init__(
-        self, parts: dict[str, float], train: Iterable[str], horizon: int, chunk: int, dtype: torch.dtype | None
+        self,
+        parts: dict[str, float],
+        *,
+        train: Iterable[str] = (),
+        horizon: int = 1,
+        chunk: int = CHUNK,
+        dtype: torch.dtype | None = None,
     ) -> None:
+        """train: parts that learn, by name. horizon: steps ahead. chunk: steps taken at once. dtype: of the parts."""
         super().__init__()
         self.horizon = _checks.whole("horizon", horizon)
         self.chunk = _checks.whole("chunk", chunk)
@@ -166,17 +174,8 @@ class GradientStep(Solver):
     [0.0, 0.5, 1.0]
     """
 
-    def __init__(
-        self,
-        rate: float = 1.0,
-        forgetting: float = 1.0,
-        *,
-        train: Iterable[str] = (),
-        horizon: int = 1,
-        chunk: int = CHUNK,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__({"rate": rate, "forgetting": forgetting}, train, horizon, chunk, dtype)
+    def __init__(self, rate: float = 1.0, forgetting: float = 1.0, **how: Any) -> None:
+        super().__init__({"rate": rate, "forgetting": forgetting}, **how)
 
     def _gain(self, phi: Tensor) -> Tensor:
         return self.part("rate").expand(phi.shape[:2])
@@ -201,21 +200,12 @@ class GradientStep(Solver):
 class Delta(GradientStep):
     """Normalised least mean squares, the delta rule of DeltaNet: W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ), rate ≤ 2."""
 
-    def __init__(
-        self,
-        rate: float = 0.5,
-        forgetting: float = 1.0,
-        *,
-        train: Iterable[str] = (),
-        horizon: int = 1,
-        chunk: int = CHUNK,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, rate: float = 0.5, forgetting: float = 1.0, **how: Any) -> None:
         if _checks.positive("rate", rate) > 2:
             raise ValueError(
                 f"rate must be at most 2, got {rate:g}: beyond it every step enlarges the error it corrects"
             )
-        super().__init__(rate, forgetting, train=train, horizon=horizon, chunk=chunk, dtype=dtype)
+        super().__init__(rate, forgetting, **how)
 
     def _gain(self, phi: Tensor) -> Tensor:
         return self.part("rate") / (TINY + phi.square().sum(-1))
@@ -242,17 +232,8 @@ class RLS(Solver):
     which holds such directions to the weights they have.
     """
 
-    def __init__(
-        self,
-        forgetting: float = 1.0,
-        ridge: float = 1e-6,
-        *,
-        train: Iterable[str] = (),
-        horizon: int = 1,
-        chunk: int = CHUNK,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__({"forgetting": forgetting, "ridge": ridge}, train, horizon, chunk, dtype)
+    def __init__(self, forgetting: float = 1.0, ridge: float = 1e-6, **how: Any) -> None:
+        super().__init__({"forgetting": forgetting, "ridge": ridge}, **how)
 
     def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
         eye: Tensor = torch.eye(features, **kind)
@@ -289,17 +270,8 @@ class Ridge(Solver):
     positive is added, each feature in its own unit.
     """
 
-    def __init__(
-        self,
-        ridge: float = 1e-6,
-        forgetting: float = 1.0,
-        *,
-        train: Iterable[str] = (),
-        horizon: int = 1,
-        chunk: int = 16,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__({"forgetting": forgetting, "ridge": ridge}, train, horizon, chunk, dtype)
+    def __init__(self, ridge: float = 1e-6, forgetting: float = 1.0, *, chunk: int = 16, **how: Any) -> None:
+        super().__init__({"forgetting": forgetting, "ridge": ridge}, chunk=chunk, **how)
 
     def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
         return torch.zeros(batch, features, features, **kind)

@@ -21,11 +21,11 @@ from prophecy.system import System
 
 
 class Frozen(NamedTuple):
-    """A memory that does not learn: A - I, B, and where it is one for all channels, its powers."""
+    """A memory that does not learn: A - I, B, and where it is one for all channels, the blocks that read its states."""
 
     less: Tensor
     B: Tensor
-    powers: torch_lifted.Powers | None
+    states: torch_lifted.Blocks | None
 
 
 class ProphecySSM(Layer):
@@ -212,7 +212,9 @@ class ProphecySSM(Layer):
         if known is None or any(a is not b or a._version != v for a, (b, v) in zip(parts, known[0], strict=True)):
             with torch.no_grad():
                 less, B = self.memory()
-                made = Frozen(less, B, self._powers(less, B) if len(B) == 1 else None)
+                every = torch.eye(self.order, dtype=B.dtype, device=B.device)[None]
+                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])).blocks if len(B) == 1 else None
+                made = Frozen(less, B, states)
                 self._formed = known = [(part, part._version) for part in parts], made
         return known[1]
 
@@ -224,23 +226,20 @@ class ProphecySSM(Layer):
         start, end, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
         return less, start + end + (less @ end.unsqueeze(-1)).squeeze(-1), (start, end)
 
-    def _powers(self, less: Tensor, B: Tensor) -> torch_lifted.Powers:
+    def _lift(self, less: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Lifted:
         less, B, line = self._carried(less, B)
-        eye = torch.eye(self.order, dtype=less.dtype, device=less.device)
-        return torch_lifted.powers(less + eye, B, self.block, before=line is not None)
+        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, B, line)
 
     def _lifted(self) -> Lifted:
         less, B = self._memory(None)
         frozen = None if self._kept is not None else self._frozen()
-        powers = frozen.powers if frozen is not None and frozen.powers is not None else None
-        whole, C, D = B, self.C.double(), self.D.double()
-        less, B, line = self._carried(less, B)
-        if line is not None:
-            D = D + (C @ whole[..., : self.order, None]).squeeze(-1)
-        if powers is not None:
-            return Lifted(torch_lifted.read(powers, C, D), less, B, line)
-        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
-        return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, B, line)
+        C, D = self.C.double(), self.D.double()
+        if self.size > self.order:
+            D = D + (C @ B[..., : self.order, None]).squeeze(-1)
+        if frozen is None or frozen.states is None:
+            return self._lift(less, B, C, D)
+        return Lifted(torch_lifted.read(frozen.states, C, D), *self._carried(less, B))
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         if scale is None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
-import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -178,39 +181,45 @@ def _batch(
     if not keys:
         raise bad("the body has no rows", ROW)
     check_size(len(keys), settings)
-    known: set[str] = set()
-    for row, key in zip(lines, keys, strict=True):
-        if key.__class__ is str and key in known:
-            continue
-        if key is None:
-            way_out = f"add {asked.key!r} to every row, or ?name=… for a body of one series"
-            raise bad(f"row {row} has no {asked.key!r}", way_out, row, asked.key)
-        check_key(key, settings, row, asked.key)
-        known.add(key)
-    numbers = [
-        math.nan if value is None else _number(value, row, asked.value, VALUES)
-        for row, value in zip(lines, values, strict=True)
-    ]
-    kind, times = _kind(moments[0]), np.empty(len(moments))
-    for place, (row, moment) in enumerate(zip(lines, moments, strict=True)):
+    if not ({*map(type, keys)} == {str} and all(map(_is_key, keys, repeat(settings.key_length)))):
+        for row, key in zip(lines, keys, strict=True):
+            if key is None:
+                way_out = f"add {asked.key!r} to every row, or ?name=… for a body of one series"
+                raise bad(f"row {row} has no {asked.key!r}", way_out, row, asked.key)
+            check_key(key, settings, row, asked.key)
+    numbers, kind = _numbers(values, lines, asked.value, VALUES), _kind(moments[0])
+    for row, moment in zip(lines, moments, strict=True) if len({*map(type, moments)}) > 1 else ():
         if _kind(moment) != kind:
             error = f"row {row} has {_kind(moment)} and row {lines[0]} {kind}"
             raise bad(error, "send rows that are stamped alike in one batch", row, asked.time)
-        if kind is not NO_TIME:
-            times[place] = _date(moment, row, asked.time) if kind is DATE else _number(moment, row, asked.time, TIMES)
-    return Batch(keys, None if kind is NO_TIME else times, np.array(numbers), kind is DATE, lines)
+    times = None
+    if kind is DATE:
+        times = np.array([_date(moment, row, asked.time) for row, moment in zip(lines, moments, strict=True)])
+    elif kind is SECONDS:
+        times = _numbers(moments, lines, asked.time, TIMES)
+    return Batch(keys, times, numbers, kind is DATE, lines)
 
 
-def _number(value: Any, row: int, field: str, way_out: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise bad(f"row {row}: {field} is {shown(value)}, not a number", way_out, row, field)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise bad(f"row {row}: {field} is {shown(value)}, too large", way_out, row, field)
-    return number
+def _numbers(values: list[Any], lines: Sequence[int], field: str, way_out: str) -> Array:
+    """Numbers of JSON as floats, NaN for null."""
+    with contextlib.suppress(OverflowError):
+        if {*map(type, values)} <= {float, int, type(None)}:
+            found = np.array(values, dtype=np.float64)
+            if not np.isinf(found).any():
+                return found
+    for row, value in zip(lines, values, strict=True):
+        if type(value) not in (float, int, type(None)):
+            raise bad(f"row {row}: {field} is {shown(value)}, not a number", way_out, row, field)
+        if value is not None and not abs(value) <= sys.float_info.max:
+            raise bad(f"row {row}: {field} is {shown(value)}, too large", way_out, row, field)
+    raise AssertionError("one of them is no number")
+
+
+@functools.lru_cache(maxsize=2**16)
+def _is_key(key: str, most: int) -> bool:
+    """Whether a text can be shown in a line and be part of an address; senders send the same ones again and again."""
+    fits = 0 < len(key) <= most and key.isprintable() and key == key.strip()
+    return fits and {".", ".."}.isdisjoint(key.split("/"))
 
 
 def check_key(key: Any, settings: Settings, row: int | None = None, field: str = "key") -> None:
@@ -219,14 +228,14 @@ def check_key(key: Any, settings: Settings, row: int | None = None, field: str =
         wrong, way_out = f"is {shown(key)}, not text", 'write keys as text, "7" rather than 7'
     elif not 0 < len(key) <= settings.key_length:
         wrong, way_out = f"has {len(key)} characters", f"use 1 to {settings.key_length} characters"
+    elif _is_key(key, settings.key_length):
+        return
     elif not key.isprintable() or key != key.strip():
         wrong = f"{ascii(key)[:60]} has characters that cannot be printed, or spaces around it"
         way_out = "use letters, digits, marks and spaces within"
-    elif not {".", ".."}.isdisjoint(key.split("/")):
+    else:
         wrong = f"{shown(key)} has . or .. between slashes, which addresses cannot carry"
         way_out = "name that part"
-    else:
-        return
     raise bad(f"{'' if row is None else f'row {row}: '}{field} {wrong}", way_out, row, field)
 
 

@@ -202,7 +202,7 @@ class Writer:
         """Refuse a batch whose new series are too many, before any of it is taken."""
         most, named = self._settings.keys, set(keys)
         if len(self._fleet) + len(named) > most:
-            new = sum(key not in self._fleet for key in named)
+            new = len(self._fleet.unknown(named))
             if len(self._fleet) + new > most:
                 raise Problem(
                     413,

@@ -4,8 +4,9 @@
 Compiled code reads all of them from the table it is handed (`table.TABLE`), so nothing is compiled anew for others.
 
 Sizes, codes and limits of float64 are beside the record (`limits`): they fix its layout, and with it the format of
-files. Where a reason names a page, it is a page of the report; what half and twice each number
-does to 46 streams is in benchmarks/results/bank_ideas.json.
+files. Where a reason names a page, it is a page of the report. "Half, twice" is what these do to the mean squared error
+of 48 streams (geometric mean of all but the one that moves most; benchmarks/bank_ideas.py). Numbers without it move no
+error by 0.1 %: what they are for is intervals, scores, alarms, slopes or time.
 """
 
 from __future__ import annotations
@@ -102,15 +103,17 @@ class PeriodSettings(Group):
 
     least: Share = 0.05
     """Share that a season explains, at least; of values less their line twice that. With 0.1 the seventh column of
-    ETTh1 has no day."""
+    ETTh1 has no day. Half, twice: 0.0, +2.8 %."""
     deviations: float = 5.0
-    """Standard deviations of an autocorrelation of white noise that the share must reach."""
+    """Standard deviations of an autocorrelation of white noise that the share must reach. Half, twice: 0.0,
+    +0.3 %."""
     wander: Share = 0.15
     """Share of a season's strongest tone that may change from stretch to stretch. With 0.2 twice as many resonances
-    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half, and real days are lost."""
+    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half, and real days are lost.
+    Half, twice: +0.2, -0.1 %."""
     same: Share = 0.05
     """Loss of a season that explains as much as another one; of one that is no whole number of samples three times
-    that, since the autocorrelation is known at whole lags only."""
+    that, since the autocorrelation is known at whole lags only. Half, twice: 0.0, +2.8 %."""
     more: float = 0.1
     """Share by which two seasons, or a multiple of one, must explain more than one does."""
 
@@ -120,12 +123,13 @@ class SeasonalSettings(Group):
     """The members that use the seasons (`kernels/seasonal.py`)."""
 
     averaged: int = 16
-    """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
+    """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %. Half,
+    twice: +0.4, -0.4 %."""
     bank: Share = 0.3
     joined: Share = 0.8
     """Share of all others in the prior while seasonal members are awake, and their weight when these wake: they were
     solved from the past, the errors of the others are known. They may overtake them within some ten values. The
-    seasonal members share the rest."""
+    seasonal members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""
     useless: Share = 0.998
     """Seasonal members go to sleep unless the mean absolute error with them is below this share of the bank's own."""
     useful: Share = 0.98
@@ -179,14 +183,15 @@ class ClockSettings(Group):
     """
 
     off: Share = 0.3
-    """A stamp farther than this from every place on the grid, in steps, is off it: jitter of ± 25 % and the error of
-    the phase stay inside, random times are off in two cases of five."""
+    """A stamp farther than this from every place on the grid, in steps, is off it: jitter of ± 25 % and the error
+    of the phase stay inside, random times are off in two cases of five. Half, twice: +0.5, 0.0 %."""
     irregular: Share = 0.2
-    """Share of stamps off the grid above which times are irregular; and share of intervals of either length above which
-    stamps are rounded (below, long ones are holes in a grid, or short ones rows sent twice)."""
+    """Share of stamps off the grid above which times are irregular; and share of intervals of either length above
+    which stamps are rounded (below, long ones are holes in a grid, or short ones rows sent twice). Half, twice:
+    0.0, +0.1 %."""
     close: Share = 0.15
     """Largest mean distance from a grid found anew, in steps: any times are within half a step of one, 0.25 on
-    average."""
+    average. Half, twice: -0.3, +6.8 %."""
     late: int = 4
     """Stamps in a row that must lie before the newest one for the clock to have been set back."""
     longest_hole: int = 131_072
@@ -196,21 +201,23 @@ class ClockSettings(Group):
     the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to the next by
     0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
     rounded: Share = 0.75
-    """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by. A
-    fit of 400 stamps of steps of nearly 4/3 units has taken their errors, which drift with them, for part of the step,
-    and is off by a third of a unit when they wrap."""
+    """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known
+    by. A fit of 400 stamps of steps of nearly 4/3 units has taken their errors, which drift with them, for part of
+    the step, and is off by a third of a unit when they wrap. Half, twice: 0.0, +0.1 %."""
     changed: Share = 0.02
     """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
     of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
     better: Share = 0.95
-    """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error of
-    forecasts for the grid or less."""
+    """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error
+    of forecasts for the grid or less. Half, twice: -0.2, +0.3 %."""
     hole: float = 2.0
     """Typical intervals that must be missing for nothing to be interpolated."""
     apart: Share = 0.1
-    """Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold."""
+    """Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold.
+    Half, twice: 0.0, +0.4 %."""
     smoother: Share = 0.25
-    """A higher degree is used where its squared errors are below this share of a lower one's: half the error."""
+    """A higher degree is used where its squared errors are below this share of a lower one's: half the error. Half,
+    twice: +0.8, -2.3 %."""
 
 
 @dataclass(frozen=True)
@@ -227,26 +234,26 @@ class AheadSettings(Group):
     share: float = 3.0
     """Of the room left, spread over h predictions: after h of them 95 % of it is in use."""
     slow: tuple[Share, ...] = (0.03, 0.002)
-    """Rates per value of the slow means among the features. Half: +0.1, +0.2; -0.1, +0.0 %. Twice: -0.4, -0.2; -0.3,
+    """Rates per value of the slow means among the features. Half: +0.1, +0.2; -0.1, 0.0 %. Twice: -0.4, -0.2; -0.3,
     -0.1 %."""
     solved_every: int = 16
     """Values between two solutions, of four systems of 31 unknowns each. 8, for twice as many of them: -0.1, +0.1;
-    -0.7, -0.4 %. 32: -0.0, +0.0; -0.7, +0.2 %."""
+    -0.7, -0.4 %. 32: 0.0, +0.0; -0.7, +0.2 %."""
     forgetting: Share = 0.998
     """Per value, of the second set of normal equations; the first forgets nothing. Memories of 250 values: -0.6, -0.8;
-    -0.0, +0.2 %. 1000: +0.9, +0.8; +0.2, +0.3 %. 2000: +1.3, +1.1; +0.4, +0.7 %."""
+    0.0, +0.2 %. 1000: +0.9, +0.8; +0.2, +0.3 %. 2000: +1.3, +1.1; +0.4, +0.7 %."""
     ridges: tuple[float, ...] = (1e-3, 0.3)
     """Of each feature's power, of the two readouts of a set; the second hardly leaves the copy. Half: -0.1, -0.2; -0.5,
     +0.2 %. Twice: +0.2, +0.1; +0.5, +0.1 %."""
     discount: Share = 0.999
     """Per value, of the errors members are weighed by. 0.998: -0.3, -0.2; -0.3, +0.1 %. 0.9995: +0.2, +0.1; +0.2,
-    -0.0 %."""
+    0.0 %."""
     sharpness: float = 0.03
     """A member whose errors are this share above the best has e^-1 of its weight. Half: +0.2, +0.2; +0.1, +0.6 %.
     Twice: -0.3, -0.2; -0.4, -0.5 %."""
     handicap: float = 8.0
-    """Usual steps a member must be ahead before it counts as much as the copy. 4: -0.0, -0.0; +0.0, -0.2 %. 16: +0.0,
-    +0.0; -0.0, +0.2 %."""
+    """Usual steps a member must be ahead before it counts as much as the copy. 4: 0.0, -0.0; 0.0, -0.2 %. 16: 0.0,
+    +0.0; 0.0, +0.2 %."""
     rolled: int = 48
     """Distance up to which the bank is rolled forward beside them: it costs h steps a value."""
 
@@ -258,24 +265,27 @@ class Settings(Group):
     # The mixture.
     discount: Share = 0.985
     """Factor per sample of past squared errors in a member's scale: 67 samples of memory, between the 30 that noise
-    needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes)."""
+    needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes). Half,
+    twice: +0.4, +0.5 %."""
     share: Share = 0.01
     """Probability per sample with which another member takes over, in the fixed-share update; costs 0.01 nats a
-    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the squared
-    error of short series is 0.5 % less, that of exactly repeated steps four times as large."""
+    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the
+    squared error of short series is 0.5 % less, that of exactly repeated steps four times as large. Half, twice:
+    +0.9, +0.3 %."""
     block: int = 8
-    """Samples that the first error counts for in a scale, and samples between two updates of the ceiling of scales: of
-    made streams, the one that moves most left out, 4 have 0.8 % and 16 have 3.2 % more squared error."""
+    """Samples that the first error counts for in a scale, and samples between two updates of the ceiling of scales:
+    a jump is forgotten after two of them. Half, twice: 0.0, +0.4 %."""
     ceiling: float = 3.0
-    """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
-    is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
-    1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two costs short
-    series."""
+    """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a
+    jump is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds
+    once in 1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two
+    costs short series. Half, twice: +0.8, +0.5 %."""
     shrink_discount: Share = 0.99
     """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.py`):
-    100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less."""
+    100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less. Half, twice: -0.1, +0.1 %."""
     prior_solved: float = 4.0
-    """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few."""
+    """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few. Half, twice:
+    +1.0, -0.7 %."""
     alternating: tuple[Share, ...] = (0.9, 0.98)
     """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a
     smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
@@ -283,9 +293,11 @@ class Settings(Group):
     # Readouts solved in context.
     solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998, 0.999, 0.998, 0.995)
     """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples;
-    of those with seasons 1000, 500 and 200: small ones can afford to forget sooner."""
+    of those with seasons 1000, 500 and 200: small ones can afford to forget sooner. Half, twice: +0.4,
+    -0.5 %."""
     equations: float = 1.5
-    """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined."""
+    """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined.
+    Half, twice: +0.2, +0.6 %."""
     farthest: float = 4.0
     """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
     slowest_mean: Share = 1e-3
@@ -293,8 +305,9 @@ class Settings(Group):
 
     # What is believed.
     doubtful: Share = 1e-4
-    """Probability, by the power law through q₇₅ and q₉₅ of errors and of changes, below which a value is wild (`past`):
-    15 standard deviations of normal noise, 40 of Laplace's, 6 000 of Cauchy's."""
+    """Probability, by the power law through q₇₅ and q₉₅ of errors and of changes, below which a value is wild
+    (`past`): 15 standard deviations of normal noise, 40 of Laplace's, 6 000 of Cauchy's. Half, twice: -0.1,
+    0.0 %."""
 
     # Calibration and scores.
     rate: float = 0.03
@@ -326,13 +339,14 @@ class Settings(Group):
 
     # Gaps.
     patience: float = 1.5
-    """A value is learned from if it comes no later than this many usual spacings after the one before it."""
+    """A value is learned from if it comes no later than this many usual spacings after the one before it: below 1
+    nothing is. Twice: -2.3 %."""
     spacings: int = 64
-    """Values over which the usual spacing is averaged."""
+    """Values over which the usual spacing is averaged. Half, twice: -0.1, -0.2 %."""
     gap_reach: float = 2.0
     """How far beyond all values known a forecast may go, in largest recent changes for each step; and half as much
     again in terms of the mean speed at which all that was seen was passed through: a line needs 1 of both, a
-    parabola ends at twice that."""
+    parabola ends at twice that. Half, twice: +0.1, -0.3 %."""
     gap_fades: Share = 0.97
     """Factor of the largest error after gaps of one length with every further such gap."""
     gap_few: float = 6.0

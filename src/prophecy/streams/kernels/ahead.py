@@ -3,7 +3,7 @@
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, exp, fabs, isnan, sqrt
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.prophecy.streams.kernels import step
+from cython.cimports.prophecy.streams.kernels import calibration, step
 from cython.cimports.prophecy.streams.kernels.buffers import (
     ahead_of,
     given,
@@ -13,7 +13,6 @@ from cython.cimports.prophecy.streams.kernels.buffers import (
     waiting_of,
     where_of,
 )
-from cython.cimports.prophecy.streams.kernels.calibration import calibrate, half_width, surprise
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import nearest
@@ -136,11 +135,11 @@ def _judge(t, f, row, value, where, out):
     if isnan(expected):
         return
     a.pending -= fabs(expected - row.last)
-    out[1] = max(half_width(errors, t, where), spacing(fabs(expected)))
-    out[2] = surprise(errors, t, value - expected)
+    out[1] = max(calibration.half_width(errors, t, where), spacing(fabs(expected)))
+    out[2] = calibration.surprise(errors, t, value - expected)
     if isnan(value):
         return
-    calibrate(errors, t, value - expected, False)
+    calibration.calibrate(errors, t, value - expected, False)
     errors.learned += 1
     errors.last = value
     a.copied += fabs(value - row.last)

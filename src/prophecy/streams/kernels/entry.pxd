@@ -23,6 +23,5 @@ cdef void _take_late(const Stream* stream, const Table* t, double time, double v
 cdef void _take_on_grid(const Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
 cdef double _take_between(const Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
 cdef (double, double) _next(const Stream* stream, const Table* t, const Where* where, Room* room) noexcept nogil
-cdef (double, double) _next_between(const Stream* stream, const Table* t, const Where* where) noexcept nogil
 cdef (double, double, double) _ahead(const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room) noexcept nogil
 cdef long long _rarest(const Record* r) noexcept nogil

@@ -105,12 +105,10 @@ class Streams:
     def next_number(self, place):
         """Mean and half width of the next value of the first stream, at the level that `place` says."""
         where = where_of(place)
+        room: Room
         with cython.nogil:
             stream = self.row(0)
-            if stream.c.irregular == ON_GRID:
-                mean, half = read(stream.r, self._table, cython.address(where))
-            else:
-                mean, half = _next_between(cython.address(stream), self._table, cython.address(where))
+            mean, half = _next(cython.address(stream), self._table, cython.address(where), cython.address(room))
         return mean, half
 
     def ahead(self, which, times, values, place, out):
@@ -299,12 +297,6 @@ def _next(stream, t, where, room):
         return read(stream.r, t, where)
     mean, half, _ = paths.forecast(stream, t, stream.c.last + stream.c.dt, NAN, where, room)
     return mean, half
-
-
-def _next_between(stream, t, where):
-    """The same with irregular times, and with room of its own."""
-    room: Room
-    return _next(stream, t, where, cython.address(room))
 
 
 def _ahead(stream, t, time, value, where, room):

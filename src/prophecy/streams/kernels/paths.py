@@ -8,15 +8,7 @@ polynomial through the steps around it, moved by what persists of the newest sam
 import cython
 from cython.cimports.libc.math import NAN, ceil, copysign, fabs, floor, isnan
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.prophecy.streams.kernels import clock, irregular, past
-from cython.cimports.prophecy.streams.kernels.calibration import (
-    across,
-    beyond,
-    calibrate,
-    half_width,
-    note_gap,
-    resolution,
-)
+from cython.cimports.prophecy.streams.kernels import calibration, clock, irregular, past
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, pass_over, read, step, surprise_of, walk
 from cython.cimports.prophecy.streams.kernels.unrolled import spacing
@@ -61,7 +53,7 @@ def beside_grid(stream, t, time, room):
     q = copied(stream, room)
     walk_far(q, stream.c, t, count - 1, room)
     left, right = q.lag[0], expected(q, t)
-    wider = across(q, t, 1.0)
+    wider = calibration.across(q, t, 1.0)
     part = min(max(steps - (count - 1), 0.0), 1.0)
     if part > 1.0 - 1e-9:
         return right, wider, 0.0
@@ -108,16 +100,16 @@ def widening(r, c, s, t, time):
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not isnan(s.newest) else 1.0
-    return since if since <= (1.0 + t.clock.hole) else beyond(r, t, since)
+    return since if since <= (1.0 + t.clock.hole) else calibration.beyond(r, t, since)
 
 
 def judged(r, t, mean, wider, more, value, where):
     """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
     of it longer by `more`."""
-    half = half_width(r, t, where) * wider + more
+    half = calibration.half_width(r, t, where) * wider + more
     error = copysign(max(fabs(value - mean) - more, 0.0) / wider, value - mean)
-    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
-    return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t)), score
+    score = NAN if isnan(value) else surprise_of(r, t, error * calibration.across(r, t, 1.0))
+    return mean, max(half, spacing(fabs(mean)), 0.5 * calibration.resolution(r, t)), score
 
 
 def forecast(stream, t, time, value, where, room):
@@ -127,7 +119,7 @@ def forecast(stream, t, time, value, where, room):
         return NAN, NAN, 0.0
     if clock.is_far(c, t, time):
         # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
-        return judged(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
+        return judged(r, t, expected(r, t), calibration.across(r, t, (time - c.last) / c.dt), 0.0, value, where)
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, room)
         return judged(r, t, path + irregular.carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
@@ -236,9 +228,9 @@ def _learn(stream, t, time, value, path, off):
     error = value - path - irregular.carried(s) * off
     wider = widening(r, c, s, t, time)
     if time - s.newest > (1.0 + t.clock.hole) * c.dt:
-        note_gap(r, t, (time - s.newest) / c.dt, error)
+        calibration.note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
-        calibrate(r, t, error / wider, False)
+        calibration.calibrate(r, t, error / wider, False)
         irregular.learn_carried(s, value - path, off)
 
 

@@ -12,7 +12,7 @@ cdef void learn(Record* r, const Table* t, double difference, double part) noexc
 cdef double advance(Record* r, const double* ring, const Table* t) noexcept nogil
 
 cdef void replay(Record* r, const double* ring, const Table* t, long long count, long long available) noexcept nogil
-cdef void wake(Record* r, const Table* t, double bank) noexcept nogil
+cdef void wake(Record* r, double bank) noexcept nogil
 cdef double find_long(Record* r, const double* ring, const Table* t, long long count, Search* search) noexcept nogil
 cdef void find_all(Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths) noexcept nogil
 cdef long long next_check(long long count, bint settled) noexcept nogil

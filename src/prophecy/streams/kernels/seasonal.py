@@ -164,7 +164,7 @@ def replay(r, ring, t, count, available):
         r.feature[lag] = r.lag[lag] - r.last
 
 
-def wake(r, t, bank):
+def wake(r, bank):
     """Let all members that never sleep have the weight `bank` together, the seasonal ones the rest in equal parts."""
     total = 0.0
     for i in range(BANK):
@@ -274,9 +274,9 @@ def check(r, ring, t, count, search):
         for i in range(MEMBERS):
             r.weight[i] = kept[i]
     if on and others:  # those of periods that are merely known better now count for as much as they did
-        wake(r, t, t.seasonal.joined)
+        wake(r, t.seasonal.joined)
     elif was_on and not on:
-        wake(r, t, 1.0)
+        wake(r, 1.0)
     r.season_sums[0], r.season_sums[1] = 0.0, 0.0
 
 

@@ -20,19 +20,7 @@ constructed readouts need degrees there that magnify the noise, while solved mem
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, erfc, fabs, isnan, log10, sqrt
-from cython.cimports.prophecy.streams.kernels import alarms, past, seasonal
-from cython.cimports.prophecy.streams.kernels.calibration import (
-    across,
-    calibrate,
-    half_width,
-    is_usual,
-    note_gap,
-    note_quantiles,
-    note_tick,
-    resolution,
-    surprise,
-    within_reach,
-)
+from cython.cimports.prophecy.streams.kernels import alarms, calibration, past, seasonal
 from cython.cimports.prophecy.streams.kernels.mixture import learn, learn_shrinkage, shrunk
 from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved, start_over
 from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
@@ -69,7 +57,7 @@ def step(r, ring, t, value):
         forecast = expected(r, t)
         wild: cython.bint = past.is_wild(r, t, (value - forecast) / distance, (value - r.last) / distance)
         if r.gap == 0:
-            note_tick(r, t, value, not wild and r.doubts == 0)
+            calibration.note_tick(r, t, value, not wild and r.doubts == 0)
         events: cython.bint = r.alarm_seen < WINDOW or alarms.rests_half(r)
         if wild and r.doubts < 2:
             came, value = value, past.believed(r, value, forecast, distance)
@@ -80,14 +68,14 @@ def step(r, ring, t, value):
             by = past.confirmed(r.doubted, value - forecast) if wild else 0.0
             _watch(r, t, value, value - by, forecast, 1.0 / distance, wild, False)
             if wild:
-                note_quantiles(r, t, by * by, events)
+                calibration.note_quantiles(r, t, by * by, events)
                 _move(r, ring, t, by)
                 forecast += by
             r.doubts = 0
-        if is_usual(r, t, distance):
+        if calibration.is_usual(r, t, distance):
             _learn(r, t, value, forecast, 1.0 / distance, events)
         else:
-            note_gap(r, t, distance, value - forecast)
+            calibration.note_gap(r, t, distance, value - forecast)
         _note_spacing(r, t, distance)
         if r.gap > 0:
             _close_gap(r, ring, t, value, forecast)
@@ -113,7 +101,7 @@ def _learn(r, t, value, forecast, part, events):
     gap is divided by. events: see `calibrate`."""
     difference = value - r.last
     if r.same < t.stuck:
-        calibrate(r, t, (value - forecast) * part, events)
+        calibration.calibrate(r, t, (value - forecast) * part, events)
     seasonal.learn(r, t, difference, part)
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
@@ -225,7 +213,7 @@ def expected(r, t):
         most = r.alarm_middle[DIFFERENCE][r.alarm_size[DIFFERENCE] - 1]
         change = min(max(change, -most), most)
     ahead = r.last if r.hold and r.gap > 0 else alarms.bounded(r, t, r.last + change)
-    ahead = within_reach(r, t, ahead)
+    ahead = calibration.within_reach(r, t, ahead)
     return within(ahead)
 
 
@@ -297,19 +285,19 @@ def read(r, t, where):
     if r.count == 0:
         return NAN, NAN
     mean = expected(r, t)
-    half = half_width(r, t, where) * across(r, t, 1.0)
+    half = calibration.half_width(r, t, where) * calibration.across(r, t, 1.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
-    return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    return mean, max(half, spacing(fabs(mean)), 0.5 * calibration.resolution(r, t))
 
 
 def surprise_of(r, t, error):
     """The score of an error of the next value, in view of the steps since the last known one and of the tick."""
-    score = surprise(r, t, error / across(r, t, 1.0))
+    score = calibration.surprise(r, t, error / calibration.across(r, t, 1.0))
     if not score > 0.0:
         return score
     part = 1.0 / (r.gap + 1)
     highest = alarms.ceiling(r, t, fabs(error) * part, fabs(error + expected(r, t) - r.last) * part)
-    tick = resolution(r, t)
+    tick = calibration.resolution(r, t)
     if tick > 0.0 and highest == INFINITY:
         # An error of n ticks counts as no rarer than one of 2 n standard deviations.
         rare = erfc(fabs(error) / (0.5 * tick) / sqrt(2.0))
