@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import baselines
-from reproduction import style, switching, trained_runs
+from reproduction import baselines, style, switching, trained_runs
 from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, distinct, held, means, number, ratio, row
 from reproduction.switching import RATES, SEED, SINCE

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import eval_legendre
 
-from prophecy import baselines
 from reproduction import (
+    baselines,
     convolution,
     further_signals,
     gating,
