@@ -11,14 +11,17 @@ from scipy.signal import lfilter
 
 import prophecy
 from prophecy import forecast
+from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import approach, polynomial, waves
+from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
-from prophecy.forecasting.series import LOGARITHMS, RECIPROCALS, VALUES, Candidate, Series
+from prophecy.forecasting.series import LOGARITHMS, VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
+from prophecy.forecasting.sigmoids import fit_sigmoids
 
 R = np.random.default_rng
 
@@ -51,7 +54,7 @@ def test_an_autoregression_returns_to_its_mean_and_its_errors_grow_as_simulated(
     for t in range(1, 4000):
         y[t] = 0.8 * y[t - 1] + noise[t]
     y += 50
-    location, deviation = fit_autoregressions(y, y > 0, (), DEFAULT).predictive(y, y > 0, np.array([4000]), 30)
+    location, deviation = fit_autoregressions(y, y > 0, DEFAULT).predictive(y, y > 0, np.array([4000]), 30)
     assert location[0, -1] == pytest.approx(y[-2048:].mean(), abs=0.5)
     np.testing.assert_allclose(deviation[0] ** 2, np.cumsum(0.64 ** np.arange(30)), rtol=0.1)
 
@@ -70,17 +73,16 @@ def test_noise_alone_has_no_sinusoids():
     assert sum(one is not None for one in found) <= 1
 
 
-@pytest.mark.parametrize(("scale", "curve"), [
-    (VALUES, lambda t: 20 + 60 * np.exp(-t / 25)),
-    (LOGARITHMS, lambda t: 80 * np.exp(-4 * np.exp(-t / 15))),
-    (RECIPROCALS, lambda t: 100 / (1 + 30 * np.exp(-t / 8))),
+@pytest.mark.parametrize("curve", [
+    lambda t: 20 + 60 * np.exp(-t / 25),
+    lambda t: 80 * np.exp(-4 * np.exp(-t / 15)),
+    lambda t: 100 / (1 + 30 * np.exp(-t / 8)),
 ])  # fmt: skip
-def test_what_approaches_a_level_is_foreseen(scale, curve):
+def test_what_approaches_a_level_is_foreseen(curve):
     y = curve(np.arange(90.0))
-    noisy = y + 0.3 * R(3).standard_normal(90)
-    x = scale.of(np.maximum(noisy, 0.1))
-    location, _ = approach(scale, 40)(x[:50], y[:50] > -1, 40).predictive(x, y > -1, np.array([50]), 40)
-    assert np.abs(scale.back(location[0]) - y[50:]).max() < 0.06 * y.max()
+    x = y + 0.3 * R(3).standard_normal(90)
+    location, _ = fit_sigmoids(x, y > -1, DEFAULT).predictive(x, y > -1, np.array([50]), 40)
+    assert np.abs(location[0] - y[50:]).max() < 0.06 * y.max()
 
 
 def test_the_size_of_errors_is_that_of_the_leads_nearby():
@@ -104,9 +106,9 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
         parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, lambda: None, DEFAULT))
     sizes = [part.size[0] for part in parts]
-    normal = stats.norm.logpdf(y[1:], mean, sizes[0]) + ((y[1:] - mean) / sizes[0]) ** 2 / 2
-    log = stats.norm.logpdf(np.log(y[1:]), centre, sizes[1]) + ((np.log(y[1:]) - centre) / sizes[1]) ** 2 / 2
-    difference = np.mean(log - np.log(y[1:])) - np.mean(normal)
+    plain = stats.t.logpdf(y[1:], DEFAULT.tails, mean, sizes[0])
+    log = stats.t.logpdf(np.log(y[1:]), DEFAULT.tails, centre, sizes[1])
+    difference = np.mean(log - np.log(y[1:])) - np.mean(plain)
     assert parts[1].score[0] - parts[0].score[0] == pytest.approx(difference, rel=1e-6)
     assert difference > 0
 
@@ -120,7 +122,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
     for step in (0, 4, rolling.steps - 1):
         logs = []
         for part in parts:
-            total = np.log(DEFAULT.prior(part.candidate.family))
+            total = np.log(DEFAULT.prior(part.candidate))
             for lead in leads:
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
@@ -134,7 +136,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
 def test_what_cannot_be_rolled_is_mixed_by_its_prior():
     one, rolling, parts = rolled(np.arange(9.0) + R(7).standard_normal(9), 3)
     nothing = [replace(part, score=np.full(rolling.steps, np.nan)) for part in parts]
-    priors = np.array([DEFAULT.prior(part.candidate.family) for part in parts])
+    priors = np.array([DEFAULT.prior(part.candidate) for part in parts])
     found = weights(nothing, rolling, rolling.independent(rolling.compared(one.seen)), DEFAULT)
     np.testing.assert_allclose(found, np.repeat((priors / priors.sum())[:, None], rolling.steps, axis=1))
 
@@ -361,3 +363,47 @@ def test_growth_is_held_by_its_intervals():
         ahead = forecast(y[:200], 20, 0.8)
         held.append((ahead.lower <= y[200:]) & (y[200:] <= ahead.upper))
     assert 0.65 < np.mean(held) < 0.98
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adding_a_constant_or_turning_the_sign_does_not_move_the_forecast(seed):
+    t = np.arange(120)
+    y = 5 * np.sin(2 * np.pi * t / 12) + R(seed).standard_normal(120)
+    plain = forecast(y, 24, season=12).point
+    for sign, constant in ((-1, 0), (1, 1000), (1, 20), (-1, 20), (1, -20), (1, 7)):
+        moved = sign * (forecast(sign * y + constant, 24, season=12).point - constant)
+        assert np.abs(moved - plain).max() < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("after", [0, 1, 20])
+def test_one_other_value_in_a_constant_series_is_not_followed(after):
+    ahead = forecast(np.r_[np.full(50, 5.0), 7.0, np.full(after, 5.0)], 3)
+    assert (ahead.point == 5.0).all()
+    assert "7 at position 50" in ahead.explain()
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_noughts_and_ones_have_a_distribution_of_noughts_and_ones(share):
+    y = (R(2).random(200) < share) * 1.0
+    for sign in (1.0, -1.0):
+        ahead = forecast(sign * y, 4, 0.8)
+        near = np.minimum(
+            np.abs(ahead.quantile([0.05, 0.3, 0.7, 0.95])), np.abs(ahead.quantile([0.05, 0.3, 0.7, 0.95]) - sign)
+        )
+        assert near.max() < 0.25
+        assert sign * float(np.mean(ahead.mean)) == pytest.approx(y.mean(), abs=0.1)
+
+
+def test_the_width_of_a_mixture_follows_its_errors_and_their_tails():
+    """Errors twice as large as expected double the interval; a few wild ones lengthen the tails, not the middle."""
+    rolling = Rolling(100, np.arange(100, 164), 8, np.ones(200, dtype=bool))
+    noise, one = R(0).standard_normal((64, 8)), np.ones((64, 8))
+    independent = rolling.independent(rolling.compared(rolling.known))
+    usual, wide = (standard_quantiles(k * noise, one, rolling, independent, 8, DEFAULT)[:, 3] for k in (1.0, 2.0))
+    at = np.searchsorted(PROBABILITIES[len(PROBABILITIES) // 2 + 1 :], 0.9)
+    assert usual[at] == pytest.approx(1.28, rel=0.2)
+    assert 1.5 < wide[at] / usual[at] < 2.1
+    wild = np.where(R(1).random((64, 8)) < 0.05, 12 * noise, noise)
+    tails = standard_quantiles(wild, one, rolling, independent, 8, DEFAULT)[:, 3]
+    assert tails[at] < 1.5 * usual[at]
+    assert tails[-1] > 1.5 * usual[-1]

@@ -9,7 +9,7 @@ import pytest
 
 import prophecy
 from prophecy.forecasting import forecast
-from prophecy.forecasting.known import Known, _solved
+from prophecy.forecasting.known import Known, solved
 from prophecy.forecasting.settings import DEFAULT
 
 DAYS = np.arange(130)
@@ -58,16 +58,14 @@ def test_a_trend_of_both_is_not_taken_for_an_effect():
 
 def test_effects_are_solved_alike_with_gaps_and_in_any_unit():
     sales, promotion = shop(3)
-    effect, doubt = _solved(sales[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT)
-    assert abs(effect[0, 0] - 30) < 1.5
-    assert abs(effect[0, 0] - 30) < 4 * np.sqrt(doubt[0, 0, 0])
-    scaled, _ = _solved(1e6 * sales[:, None], 1e-3 * (promotion[:, None] - promotion.mean()), 1, DEFAULT)
-    assert np.isclose(scaled[0, 0], 1e9 * effect[0, 0], rtol=1e-6)
-    holes = sales.copy()
-    holes[::9] = np.nan
-    assert abs(_solved(holes[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT)[0][0, 0] - 30) < 2
-    constant, _ = _solved(sales[:, None], np.zeros((130, 1)), 1, DEFAULT)
-    assert constant[0, 0] == 0
+    regressor, seen = promotion[:, None] - promotion.mean(), np.ones(130, dtype=bool)
+    effect, doubt = solved(sales, seen, regressor, (7,), DEFAULT)
+    assert abs(effect[0] - 30) < 1.5
+    assert abs(effect[0] - 30) < 4 * np.sqrt(doubt[0, 0])
+    scaled, _ = solved(1e6 * sales, seen, 1e-3 * regressor, (7,), DEFAULT)
+    assert np.isclose(scaled[0], 1e9 * effect[0], rtol=1e-6)
+    assert abs(solved(sales, np.arange(130) % 9 > 0, regressor, (7,), DEFAULT)[0][0] - 30) < 2
+    assert solved(sales, seen, np.zeros((130, 1)), (7,), DEFAULT)[0][0] == 0
 
 
 def test_bounds_hold_after_the_effect_is_added():
@@ -124,8 +122,8 @@ def test_long_frames_have_their_own_regressors():
 
 
 def test_settings_reach_the_use_of_regressors():
-    """Where every gain counts as luck, none is taken."""
+    """Where an effect costs more than it can explain, none is taken."""
     sales, promotion = shop(4)
-    strict = dataclasses.replace(DEFAULT, known_worth=1e-6)
+    strict = dataclasses.replace(DEFAULT, known_cost=1e4)
     assert "Known in advance" in forecast(sales[:120], 10, known=promotion).explain()
     assert "was not used" in forecast(sales[:120], 10, known=promotion, settings=strict).explain()

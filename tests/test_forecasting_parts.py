@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy.forecasting.candidates import candidates
-from prophecy.forecasting.profiles import Growth, MeanProfile
+from prophecy.forecasting.profiles import MeanProfile
 from prophecy.forecasting.rare import RareEvents
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import profile
@@ -20,11 +20,11 @@ from prophecy.laws.kernels.smoothing import smooth, window_products
 
 def test_a_profile_of_noise_is_shrunk_and_one_of_a_season_is_not():
     generator = np.random.default_rng(0)
-    strong = profile(np.tile([5.0, -5.0, 0.0, 0.0], 20) + 0.1 * generator.standard_normal(80), 4, False, DEFAULT)
+    strong = profile(np.tile([5.0, -5.0, 0.0, 0.0], 20) + 0.1 * generator.standard_normal(80), 4, DEFAULT)
     np.testing.assert_allclose(strong.deviations, [5, -5, 0, 0], atol=0.1)
     sizes = []
     for seed in range(20):
-        weak = profile(np.random.default_rng(seed).standard_normal(80), 4, False, DEFAULT)
+        weak = profile(np.random.default_rng(seed).standard_normal(80), 4, DEFAULT)
         sizes.append(0.0 if weak is None else np.abs(weak.deviations).max())
     assert np.mean(sizes) < 0.15  # phase means of 20 values have standard deviation 0.22
 
@@ -89,7 +89,7 @@ def test_products_of_windows_are_those_of_the_windows(length, rows, width):
 def test_a_readout_is_the_ridge_regression_with_the_least_cross_validation_error(memory):
     y = np.sin(np.arange(200) / 3) + 0.2 * np.random.default_rng(0).standard_normal(200)
     horizon, window = 4, len(memory)
-    fitted = fit_readout(y, horizon, memory, (), DEFAULT)
+    fitted = fit_readout(y, horizon, memory, DEFAULT)
     windows = np.lib.stride_tricks.sliding_window_view(y, window + horizon)
     last = windows[:, window - 1 : window]
     x, target = (windows[:, :window] - last) @ memory, windows[:, window:] - last
@@ -116,7 +116,7 @@ def test_every_family_has_a_prior():
     zeros = np.where(np.arange(200) % 3 == 0, 2.0, 0.0)
     for y, seasons in ((zeros, ()), (1 + zeros, (4, 28))):
         for candidate in candidates(Series(y, np.ones(200, dtype=bool), seasons, 3), DEFAULT):
-            assert DEFAULT.prior(candidate.family) > 0
+            assert DEFAULT.prior(candidate) > 0
 
 
 def test_candidates_know_only_the_past_of_their_origin():
@@ -131,6 +131,5 @@ def test_candidates_know_only_the_past_of_their_origin():
             np.testing.assert_allclose(found, again, rtol=1e-9, err_msg=candidate.label)
     flat = np.arange(20.0)
     assert MeanProfile(4, 2).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [2, 3, 4, 5, 2]
-    assert Growth(4).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [8, 9, 10, 11, 12]
-    rare = RareEvents((0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
+    rare = RareEvents(0.0, (0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
     assert rare.shape == (2, 2)

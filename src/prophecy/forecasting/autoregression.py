@@ -1,6 +1,6 @@
 """Autoregressions with an intercept, of orders 0 to `most`, mixed by Akaike's criterion: what reverts to a mean.
 
-    x[t] = c + Σ φ_k x[t - k] + e,   solved by least squares from what the seasons leave
+    x[t] = c + Σ φ_k x[t - k] + e,   solved by least squares
 
 Errors h steps ahead have the variance s² Σ_{j<h} ψ_j², ψ the response to one e.
 """
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.seasons import Profile, profiles
 from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
@@ -24,20 +23,16 @@ _UNIT = 0.9999  # largest modulus of a root: what was solved from noise may not 
 
 @dataclass(frozen=True, eq=False)
 class FittedAutoregressions:
-    """found: seasonal profiles. centre, reach: of the values; what returns to a mean goes no farther. One row of
-    coefficients (orders, most) and one intercept, noise variance and weight per order."""
+    """centre: of the values. One row of coefficients (orders, most) and one intercept, noise variance and weight per
+    order."""
 
-    found: list[Profile]
     centre: float
-    reach: float
     coefficients: Array
     intercepts: Array
     variances: Array
     weights: Array
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        for one in self.found:
-            x = one.removed(x)
         orders, most = self.coefficients.shape
         past = (x[origins[:, None] - 1 - np.arange(most)] - self.centre)[:, None, :].repeat(orders, axis=1)
         response, squares = np.zeros((orders, most)), np.zeros((orders, steps))
@@ -53,19 +48,11 @@ class FittedAutoregressions:
         locations = np.einsum("hio,o->ih", path, self.weights)
         spread = np.einsum("hio,o->ih", (path - locations.T[:, :, None]) ** 2, self.weights)
         noise = self.weights @ (self.variances[:, None] * np.cumsum(squares, axis=1))
-        times = origins[:, None] + np.arange(steps)
-        locations = locations + self.centre
-        locations = np.clip(locations, self.centre - self.reach, self.centre + self.reach)
-        for one in reversed(self.found):
-            locations = one.restored(locations, times)
-        return locations, np.sqrt(noise + spread)
+        return locations + self.centre, np.sqrt(noise + spread)
 
 
-def fit_autoregressions(
-    x: Array, seen: Mask, seasons: tuple[int, ...], settings: Settings
-) -> FittedAutoregressions | None:
+def fit_autoregressions(x: Array, seen: Mask, settings: Settings) -> FittedAutoregressions | None:
     """None where fewer than five values a coefficient are there."""
-    found, x = profiles(x, seasons, False, settings)
     x, seen = x[-settings.longest :], seen[-settings.longest :]
     most = min(settings.autoregression_most, (len(x) - 2) // 5)
     if most < 1:
@@ -88,19 +75,16 @@ def fit_autoregressions(
         left = max(power - float(c @ right[: p + 1]), 1e-13 * power + 1e-300)
         k = p + 2
         merit[p] = n * np.log(left / n) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
-        coefficients[p, :p], intercepts[p] = _stable(c[1:]), c[0]
+        coefficients[p, :p], intercepts[p] = c[1:], c[0]
         variances[p] = left / max(n - k, 1) * (1 + (p + 1) / n)
     weights = np.exp(-(merit - merit.min()) / 2)
     kept = weights > 1e-3 * weights.max()
     weights = weights[kept] / weights[kept].sum()
-    return FittedAutoregressions(
-        found, centre, 2 * float(np.abs(z).max()), coefficients[kept], intercepts[kept], variances[kept], weights
-    )
+    stable = np.array([_stable(each) for each in coefficients[kept]])
+    return FittedAutoregressions(centre, stable, intercepts[kept], variances[kept], weights)
 
 
 def _stable(phi: Array) -> Array:
     """Coefficients with every root inside the unit circle."""
-    if not len(phi):
-        return phi
-    radius = float(np.abs(np.roots(np.concatenate([[1.0], -phi]))).max())
+    radius = float(np.abs(np.roots(np.concatenate([[1.0], -phi]))).max(initial=0.0))
     return phi if radius < _UNIT else phi * (_UNIT / radius) ** np.arange(1, len(phi) + 1)

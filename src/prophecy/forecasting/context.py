@@ -157,7 +157,7 @@ def _hidden_phases(values: Array, known: Mask, settings: Settings) -> Array:
     A system driven by a sinusoid and observed together with it is autonomous again once the phase is known.
     """
     none = np.empty((len(values), 0))
-    if "PHASES" in settings.without or known.sum() < settings.least or values.shape[1] > settings.laws.widest:
+    if "PHASES" in settings.without or known.sum() < settings.least or not 1 < values.shape[1] <= settings.laws.widest:
         return none
     partners = [each for column in values.T if (each := _quarter_later(column, known, settings)) is not None]
     # Both halves of a drive may be among the columns: |correlation| 1, up to what a sinusoid may be off.

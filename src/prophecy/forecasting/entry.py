@@ -15,12 +15,11 @@ from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
 from prophecy.forecasting.batch import in_order
 from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
 from prophecy.forecasting.context import LARGEST, read
-from prophecy.forecasting.known import Known, forecast_with
+from prophecy.forecasting.known import Known
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.forecasting.solve import Solution, followed, solve
 from prophecy.laws import inputs
 from prophecy.laws.context import Context
-from prophecy.laws.trajectory import Decided
 
 Array = NDArray[np.float64]
 
@@ -59,15 +58,10 @@ def forecast(
     exponent = _unusual(values) if known is None else 0
     if exponent:
         return _magnified(values, horizon, level, limits, exponent, rest)
-    ready, driven = read(values, settings), None
-    if known is not None:
-        with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-            given = Known.of(known, len(np.asarray(values)), horizon)
-            driven = inputs.decide(ready, given.plain, given.values, horizon, settings)
-        if driven is None:
-            return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
+    ready = read(values, settings)
+    beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, driven)
+        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = found is not None and found.system is not None
         grid, point, remarks = bounded(grid, point, ready, limits, settings, law)
     grid, point, next_step = grid[:, ready.overdue :], point[ready.overdue :], next_step[ready.overdue :]
@@ -145,17 +139,24 @@ def _level(level: float) -> float:
 
 
 def _quantiles(
-    context: Context, horizon: int, season: object, settings: Settings, law: Decided | None = None
+    context: Context, horizon: int, season: object, settings: Settings, beside: Known | None
 ) -> tuple[Array, Array, Array, Array, Solution | None]:
     """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
-    the point (horizon, variables). law: what decided already."""
+    the point (horizon, variables)."""
     variables = len(context.varying)
     grid = np.tile(context.full[-1], (len(PROBABILITIES), horizon, 1))
     next_step, between = np.zeros((horizon - 1, variables)), np.eye(variables)
     if not context.varying.any():
         return grid, next_step, between, grid[0], None
+    driven = None
+    if beside is not None:
+        driven = inputs.decide(context, beside.plain, beside.values, horizon - context.overdue, settings)
     steps = -(-horizon // context.stride)
-    found = solve(context, steps, season, settings) if law is None else followed(context, law, settings)
+    if driven is not None:
+        found = followed(context, driven, settings)
+    else:
+        beside = None if beside is None else beside.thinned(len(context.values), horizon, context.stride)
+        found = solve(context, steps, season, settings, beside)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     point = grid[len(PROBABILITIES) // 2].copy()
     if found.point is not None:

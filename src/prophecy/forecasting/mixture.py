@@ -6,32 +6,34 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.rare import rare_quantiles
-from prophecy.forecasting.scorer import MEAN_SIZE, Ahead, Part, Rolling, nearby, octaves, weights
+from prophecy.forecasting.calibration import standard_quantiles
+from prophecy.forecasting.rare import rare_quantiles, resting
+from prophecy.forecasting.scorer import Ahead, Part, Rolling, weights
 from prophecy.forecasting.series import VALUES, Series
 from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 
 _TINY = 1e-300  # keeps divisions defined; nothing measured is so small
+_UPPER = PROBABILITIES[len(PROBABILITIES) // 2 + 1 :]
+_ONE = int(np.searchsorted(_UPPER, 0.84))  # the probability up to one standard deviation, nearly
 _SMALL = 1e-6  # deviations: a level as good as zero
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """parts: candidates with a weight, (parts, horizon). path: (horizon,), their mean. errors: (origins, steps), of its
-    rolling forecasts. deviation: (horizon,), of the errors to come; freedom: of their Student's distribution."""
+    rolling forecasts. widths: (upper probabilities, horizon), how far the quantiles are from the path."""
 
     series: Series
     parts: list[Part]
     weights: Array
     path: Array
     errors: Array
-    deviation: Array
-    freedom: float
+    widths: Array
 
     def weight(self, family: str) -> float:
         """What all parts of a family contribute, over all steps."""
@@ -46,6 +48,11 @@ class Mixture:
         """What all candidates of all variables together contribute, over all steps."""
         return float(sum(w.mean() for w, part in self._pairs() if part.joint))
 
+    @property
+    def adjusted(self) -> float:
+        """What all candidates with regressors contribute, over all steps."""
+        return float(sum(w.mean() for w, part in self._pairs() if part.candidate.regressors))
+
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
         found = sorted(
@@ -54,19 +61,21 @@ class Mixture:
         return [pair for pair in found if pair[0] > _SMALL]
 
     def quantiles(self, settings: Settings) -> Array:
-        """(probabilities, horizon). Below the path of a positive series steps are taken in logarithms, above it as far
-        as candidates on other scales than the values count."""
-        if self.rare(settings):
-            return rare_quantiles(self.series, self.path, settings)
-        at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
-        if not self.series.positive:
-            return np.asarray(self.path + at * self.deviation)
-        level = np.maximum(self.path, _SMALL * self.deviation + _TINY)
+        """(probabilities, horizon). Of values with one sign, steps from the path towards zero are taken in logarithms,
+        and away from it as far as candidates of logarithms count."""
+        rest = resting(self.series, settings)
+        if rest is not None and self.rare(settings):
+            return rare_quantiles(self.series, rest, self.path, settings)
+        sign, away = self.series.sign, self.widths
+        if not sign:
+            return np.asarray(self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away]))
+        path, usual = sign * self.path, away[_ONE] / ndtri(_UPPER[_ONE])
+        path = np.maximum(path, _SMALL * usual + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
-        relative = level * np.exp(at * np.sqrt(np.log1p((self.deviation / level) ** 2)))
-        share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(level)))
-        above = (1 - share) * (self.path + at * self.deviation) + share * relative
-        return np.asarray(np.where(at < 0, relative, above))
+        factor = np.exp(away / np.maximum(usual, _TINY) * np.sqrt(np.log1p((usual / path) ** 2)))
+        share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(path)))
+        above = (1 - share) * (path + away) + share * path * factor
+        return np.asarray(np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign)
 
     def _pairs(self) -> list[tuple[Array, Part]]:
         return list(zip(self.weights, self.parts, strict=True))
@@ -76,6 +85,8 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     """The mixture of these parts; those without weight are not solved again."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
+    if series.known is not None:
+        parts = _with_regressors_or_without(parts, rolling, independent, settings)
     parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
     locations, deviations = np.stack([one[0] for one in made]), [one[1] for one in made]
@@ -90,13 +101,20 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     usual = np.stack([_deviation(part, part.forecasts, part.expected, independent) for part in parts])
     mean, expected, _ = _pooled(then, usual, shares[:, None])
     errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
-    ratio = nearby(errors) / nearby(np.where(np.isfinite(errors), expected, np.nan)) * MEAN_SIZE
-    deviation = deviation * _calibration(ratio, rolling, independent, horizon, settings)
-    # Errors grow with the lead; those of positive series may go with the season too.
-    shape = own / np.maximum(_never_falling(own), _TINY) if series.positive else np.ones(horizon)
-    deviation = shape * _never_falling(deviation / np.maximum(shape, _TINY))
-    freedom = min(settings.tail_least + float(independent.max()) / settings.tail_forecasts, settings.tail_most)
-    return Mixture(series, parts, ahead, path, errors, deviation, freedom)
+    at = standard_quantiles(errors, expected, rolling, independent, horizon, settings)
+    # Errors grow with the lead; those of values with one sign may go with the season too.
+    shape = own / np.maximum(_never_falling(own), _TINY) if series.sign else np.ones(horizon)
+    widths = shape * np.array([_never_falling(each * deviation / np.maximum(shape, _TINY)) for each in at])
+    return Mixture(series, parts, ahead, path, errors, widths)
+
+
+def _with_regressors_or_without(
+    parts: list[Part], rolling: Rolling, independent: Array, settings: Settings
+) -> list[Part]:
+    """Those that have most of the weight: what does not help is not used at all."""
+    given = np.array([part.candidate.regressors > 0 for part in parts])
+    helps = weights(parts, rolling, independent, settings)[given].sum(axis=0).mean() > 0.5
+    return [part for part, with_it in zip(parts, given, strict=True) if with_it == helps]
 
 
 def _solved_again(
@@ -146,20 +164,7 @@ def _deviation(part: Part, at: Array, own: Array | None, independent: Array) -> 
     size = _extended(_never_falling(part.size), at.shape[-1]) if own is None else own
     if part.joint:  # errors of iterated maps multiply: a few forecasts say little of how large they are
         size = size * (1 + 2 / np.sqrt(_extended(independent, at.shape[-1])))
-    return np.asarray(size * np.exp(-scale.log_slope(np.maximum(np.abs(scale.back(at)), _TINY))))
-
-
-def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
-    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this
-    lead and, by the octave, at others; a few forecasts' worth of what so short a context makes likely."""
-    leads = octaves(rolling.steps)
-    there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
-    leads = leads[there]
-    apart = np.abs(np.log2(np.arange(1, horizon + 1)[:, None] / leads))
-    count = independent[leads - 1] * settings.octave**apart
-    prior, excess = settings.expected_count, settings.expected_excess / np.sqrt(len(rolling.known))
-    total = count @ np.log(ratio[leads - 1]) + prior * np.log1p(excess)
-    return np.asarray(np.exp(total / (count.sum(axis=1) + prior)))
+    return np.asarray(size * np.exp(-scale.log_slope(scale.back(at))))
 
 
 def _extended(x: Array, length: int) -> Array:

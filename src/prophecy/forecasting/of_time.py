@@ -1,8 +1,8 @@
-"""Functions of time solved by least squares: constants, lines, sums of sinusoids, approaches to a level.
+"""Functions of time solved by least squares: constants, lines, sums of sinusoids.
 
     x(t) = b(t) · c + noise,  c by least squares over all values up to an origin,  variance s² (1 + b' (B'B)⁻¹ b)
 
-The basis b is chosen once, from the values a candidate is fitted to (frequencies, a time constant); the coefficients c
+The basis b is chosen once, from the values a candidate is fitted to (frequencies); the coefficients c
 are solved again at every origin, from sums that grow from one origin to the next.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.series import RECIPROCALS, Fitted, Scale
+from prophecy.forecasting.series import Fit, Fitted
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -26,17 +26,13 @@ _RIDGE = 1e-13  # of the mean diagonal: keeps sums of nearly equal functions sol
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfTime:
-    """basis: (times,) to (times, functions). chosen: numbers of the basis that were chosen from the data.
-
-    weights: of each value, from its fitted value: noise of constant size in y is not constant on another scale.
-    """
+    """basis: (times,) to (times, functions). chosen: numbers of the basis that were chosen from the data."""
 
     basis: Basis
     chosen: int
-    weights: Callable[[Array], Array]
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        rows, weight = self.basis(np.arange(len(x) + steps, dtype=np.float64)), np.where(seen, self.weights(x), 0.0)
+        rows, weight = self.basis(np.arange(len(x) + steps, dtype=np.float64)), seen.astype(np.float64)
         k, past = rows.shape[1], rows[: len(x)]
         weighted = past * weight[:, None]
         starts = np.concatenate([[0], origins[:-1]])
@@ -49,66 +45,28 @@ class FunctionOfTime:
         c = np.einsum("oji,oj->oi", inverse, np.einsum("oij,oj->oi", inverse, target))
         ahead = rows[origins[:, None] + np.arange(steps)]
         locations = np.einsum("osk,ok->os", ahead, c)
-        left = np.maximum(square - np.einsum("ok,ok->o", c, target), 1e-15 * square)
+        left = square - np.einsum("ok,ok->o", c, target)
+        for o in np.nonzero(left < 1e-9 * square)[0]:  # what cancels to rounding is summed again, one by one
+            off = (x - past @ c[o])[: origins[o]]
+            left[o] = float(weight[: origins[o]] @ off**2)
         left /= np.maximum(count - k - self.chosen, 1)
         lever = np.sum((ahead @ inverse.transpose(0, 2, 1)) ** 2, axis=2)
-        return locations, np.sqrt(left[:, None] * (1 / np.maximum(self.weights(locations), 1e-12) + lever))
+        return locations, np.sqrt(left[:, None] * (1 + lever))
 
 
-def _even(x: Array) -> Array:
-    return np.ones(x.shape)
-
-
-def polynomial(degree: int) -> Callable[[Array, Mask, int], Fitted | None]:
+def polynomial(degree: int) -> Fit:
     """A constant (degree 0) or a line (degree 1)."""
 
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
         length = max(len(x), 1)
         if seen.sum() < degree + 3:
             return None
-        return FunctionOfTime(lambda t: np.vander(t / length - 0.5, degree + 1, increasing=True), 0, _even)
+        return FunctionOfTime(lambda t: np.vander(t / length - 0.5, degree + 1, increasing=True), 0)
 
     return fit
 
 
-def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitted | None]:
-    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz
-    curve in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
-
-    def weights(x: Array) -> Array:
-        return np.asarray(np.exp(-2 * scale.log_slope(scale.back(x))))
-
-    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        t, v = np.nonzero(seen)[0].astype(np.float64), x[seen]
-        if len(v) < 8:
-            return None
-        w = weights(v)
-        times = np.geomspace(2.0, 2.0 * len(x), constants)
-        decays = np.exp(-t / times[:, None])
-        # Weighted least squares on (1, decay) for all time constants at once.
-        total, mean, slope = w.sum(), float(w @ v), decays @ (w * v)
-        first, second = decays @ w, (decays * decays) @ w
-        determinant = np.maximum(total * second - first * first, 1e-12 * total * second)
-        explained = (second * mean * mean - 2 * first * mean * slope + total * slope * slope) / determinant
-        best = float(times[int(np.argmax(explained))])
-        made = FunctionOfTime(lambda t: np.column_stack([np.ones(len(t)), np.exp(-t / best)]), 1, weights)
-        return _Positive(made) if scale is RECIPROCALS else made
-
-    return fit
-
-
-@dataclass(frozen=True, eq=False)
-class _Positive:
-    """A curve of reciprocals: lost from where they reach zero, which is growth without a ceiling."""
-
-    curve: FunctionOfTime
-
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        locations, deviations = self.curve.predictive(x, seen, origins, steps)
-        return np.where((locations > 0).all(axis=-1, keepdims=True), locations, np.nan), deviations
-
-
-def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:
+def waves(most: int) -> Fit:
     """A line and up to `most` sinusoids, one after the other: the highest peak of what is left, all frequencies refined
     together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion)."""
 
@@ -116,7 +74,7 @@ def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:
         found = frequencies(x, seen, most)
         if not len(found):
             return None
-        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found), _even)
+        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found))
 
     return fit
 
@@ -176,5 +134,6 @@ def _refined(frequencies: Array, t: Array, v: Array, n: int) -> Array:
 def _solved(rows: Array, v: Array) -> tuple[Array, Array]:
     """Fitted values and coefficients of least squares."""
     gram = rows.T @ rows
-    c = np.linalg.lstsq(gram + _RIDGE * np.diag(np.diag(gram)), rows.T @ v, rcond=None)[0]
+    gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
+    c = np.linalg.solve(gram, rows.T @ v)
     return np.asarray(rows @ c), np.asarray(c)

@@ -45,6 +45,8 @@ def _wild(x: Array, settings: Settings) -> Mask:
     wild = np.zeros(len(x), dtype=np.bool_)
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
     spread, lags = (high - low) / 1.349, min(settings.outlier_lags, len(x) // 5)
+    if not spread > 0:  # a single value that differs from most others, which are all the same, is like nothing before
+        wild[x != middle] = np.sum(x != middle) == 1
     if not spread > 0 or lags < 1:
         return wild
     z = (x - middle) / spread

@@ -1,4 +1,4 @@
-"""Means of past seasons, phase by phase, and the last season moved on by its growth."""
+"""Means of past seasons, phase by phase."""
 
 from __future__ import annotations
 
@@ -23,17 +23,3 @@ class MeanProfile:
         cycles = min(self.cycles, int(origins.min()) // self.season)
         back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
         return np.asarray(x[back].mean(axis=1)[:, np.arange(steps) % self.season]), None
-
-
-@dataclass(frozen=True)
-class Growth:
-    """The last season, moved on by as much as it had moved on from the one before."""
-
-    season: int
-
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        ahead = np.arange(steps)
-        last = x[origins[:, None] - self.season + ahead % self.season]
-        both = x[origins[:, None] - 2 * self.season + np.arange(2 * self.season)]
-        rise = both[:, self.season :].mean(axis=1) - both[:, : self.season].mean(axis=1)
-        return np.asarray(last + rise[:, None] * (1 + ahead // self.season)), None

@@ -1,4 +1,5 @@
-"""Rare events: most values are zero. Size and probability of what is not, and the distribution of both together."""
+"""Rare events: many values are one and the same, the least or the largest. Size and probability of what departs from
+it, and the distribution of both together."""
 
 from __future__ import annotations
 
@@ -15,24 +16,31 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_BEYOND = 1.5  # times the largest value: what lies beyond it where quantiles ask for more values
+_BEYOND = 1.5  # times the largest departure: what lies beyond it where quantiles ask for more values
 
 
-def is_rare(series: Series, settings: Settings) -> bool:
+def resting(series: Series, settings: Settings) -> float | None:
+    """The least or the largest value where at least the share `rare_ties` of all values equals another one there; None
+    elsewhere."""
     y = series.y[series.seen]
-    return bool(len(y) and (y >= 0).all() and np.mean(y == 0) >= settings.rare_zeros)
+    ends = (float(y.min()), float(y.max())) if len(y) else ()
+    ties = [int(np.sum(y == end)) - 1 for end in ends]
+    return ends[int(np.argmax(ties))] if ties and max(ties) >= max(settings.rare_ties * len(y), 1) else None
 
 
 @dataclass(frozen=True)
 class RareEvents:
-    """Size and probability of what is not zero, each smoothed on its own (Teunter, Syntetos and Babai); their product.
+    """Size and probability of departures from `rest`, each smoothed on its own (Teunter, Syntetos and Babai); their
+    product.
 
     A bank of rates for each, weighed by exp(-n / 2 log(mean squared error)) of the product's one-step errors.
     """
 
+    rest: float
     rates: tuple[float, ...]
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        x = x - self.rest
         size_rate, chance_rate = (grid.ravel() for grid in np.meshgrid(self.rates, self.rates))
         first = x[: max(int(origins.min()), 1)]
         some = first[first != 0]
@@ -50,14 +58,17 @@ class RareEvents:
                 there = x[t] != 0
                 size = size + size_rate * (x[t] - size) if there else size
                 chance = chance + chance_rate * (there - chance)
-        return np.repeat(rates[:, None], steps, axis=1), None
+        return self.rest + np.repeat(rates[:, None], steps, axis=1), None
 
 
-def rare_quantiles(series: Series, rate: Array, settings: Settings) -> Array:
-    """(probabilities, horizon): those of the values seen, the sizes scaled so that the mean is the expected rate."""
-    values = np.sort(series.y[series.seen][-settings.longest :])
-    place = PROBABILITIES * (len(values) + 1) - 1
+def rare_quantiles(series: Series, rest: float, path: Array, settings: Settings) -> Array:
+    """(probabilities, horizon): those of the values seen, the departures scaled so that the mean is the path."""
+    values = series.y[series.seen][-settings.longest :] - rest
+    sign = -1.0 if values.min() < 0 else 1.0
+    values = np.sort(sign * values)
+    place = (PROBABILITIES if sign > 0 else 1 - PROBABILITIES) * (len(values) + 1) - 1
     found = np.interp(place, np.arange(len(values)), values)
     found = np.where(place > len(values) - 1, values[-1] * _BEYOND, found)
-    # The probability of a zero is that of the values seen; what is not zero is larger or smaller with the rate.
-    return np.asarray(found[:, None] * (rate / max(float(values.mean()), 1e-300)))
+    # The probability of no departure is that of the values seen; departures are larger or smaller with the rate.
+    rate = np.maximum(sign * (path - rest), 0.0)
+    return np.asarray(rest + sign * found[:, None] * (rate / max(float(values.mean()), 1e-300)))

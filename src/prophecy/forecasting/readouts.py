@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from prophecy.bases import legt
-from prophecy.forecasting.seasons import Profile, profiles
 from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
@@ -24,39 +23,26 @@ class FittedReadout:
     memory: (window, kept), what is kept of a window; oldest value first.
     """
 
-    found: list[Profile]
     memory: Array
     coefficients: Array
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        for one in self.found:
-            x = one.removed(x)
         windows = x[origins[:, None] + np.arange(-len(self.memory), 0)]
         last = windows[:, -1:]
-        paths = last + ((windows - last) @ self.memory) @ self.coefficients[:, :steps]
-        ahead = origins[:, None] + np.arange(paths.shape[1])
-        for one in reversed(self.found):
-            paths = one.restored(paths, ahead)
-        return np.asarray(paths), None
+        return np.asarray(last + ((windows - last) @ self.memory) @ self.coefficients[:, :steps]), None
 
 
-def fit_readout(
-    x: Array, horizon: int, memory: Array, seasons: tuple[int, ...], settings: Settings
-) -> FittedReadout | None:
+def fit_readout(x: Array, horizon: int, memory: Array, settings: Settings) -> FittedReadout | None:
     """The ridge readout with the least generalised cross-validation error.
 
-    memory: `lags` or `hippo`. seasons: profiles removed first. None where the context has fewer windows than twice what
-    is kept.
+    memory: `lags` or `legendre`. None where the context has fewer windows than twice what is kept.
     """
     window, kept = memory.shape
     if len(x) - window - horizon + 1 < 2 * kept:
         return None
-    found, x = profiles(x, seasons, False, settings)
-    if seasons and not found:
-        return None
     x = x[-(settings.longest + window + horizon) :]
     coefficients = _solved(x - x.mean(), memory, horizon, _ridges(settings))
-    return FittedReadout(found, memory, coefficients)
+    return FittedReadout(memory, coefficients)
 
 
 def _ridges(settings: Settings) -> Array:

@@ -2,10 +2,11 @@
 
     weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
 
-score_g is the mean logarithm of the density that a candidate gives to values g steps ahead, with its own errors' size
-there as scale, in units of the values whatever scale it works on; n_g is how many forecasts of that lead do not
-overlap. Leads an octave away count by `octave`, so that a true model shows by its many short forecasts, and a candidate
-that is right only far ahead can still be used there.
+score_g is the mean logarithm of the density that a candidate gave to what came about g steps ahead: Student's, around
+its location, as wide as it expected, in units of the values whatever scale it works on. A candidate that expects
+nothing of its errors is as wide as they were, which costs a nat at every g. n_g is how many forecasts of that lead do
+not overlap. Leads an octave away count by `octave`, so that a true model shows by its many short forecasts, and a
+candidate that is right only far ahead can still be used there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.forecasting.candidates import candidates
-from prophecy.forecasting.rare import is_rare
+from prophecy.forecasting.rare import resting
 from prophecy.forecasting.series import Candidate, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.laws.features import Units
@@ -47,12 +48,12 @@ class Rolling:
 
     @classmethod
     def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
-        """The rest grows like the root of the context, so that long ones lose little to it; it has room for two
-        forecasts, and half of the context at most. season: samples of the shortest one; the early part holds two of it
+        """The rest grows like the root of the context, so that long ones lose little to it, up to half of
+        it. season: samples of the shortest one; the early part holds two of it
         where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
-        rest = min(max(settings.rolled * np.sqrt(len(seen)), 2 * steps), len(seen) / 2)
+        rest = min(settings.rolled * np.sqrt(len(seen)), len(seen) / 2)
         early = max(4, int(seen[max(int(len(seen) - rest), 1) - 1]) + 1) if len(seen) > 1 else length
         early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
@@ -195,11 +196,20 @@ def scored(
     """A part with its score."""
     compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
-    there = np.isfinite(errors)
-    slope = np.where(there, candidate.scale.log_slope(here), 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    size = nearby(errors, joint or is_rare(series, settings))
-    rounding = settings.rounding * (float(np.std(series.y)) or 1.0)
-    score = -np.log(size * np.exp(-slope) + rounding)
+    rare, rounding = resting(series, settings) is not None, settings.rounding * (float(np.std(series.y)) or 1.0)
+    size = nearby(errors, joint or rare)
+    if rare:  # where many values are the same, no density has a say: means are judged, by squares
+        off = np.where(np.isfinite(errors), candidate.scale.back(forecasts) - here, np.nan)
+        return Part(candidate, forecasts, expected, size, -np.log(nearby(off, squares=True) + rounding), ahead, joint)
+    usual = np.broadcast_to(size if expected is None else expected, errors.shape)
+    there, nu = np.isfinite(errors) & np.isfinite(usual), settings.tails
+    unit = np.exp(np.where(there, candidate.scale.log_slope(here), 0.0))
+    width = usual / unit + rounding
+    density = -(nu + 1) / 2 * np.log1p((errors / unit / width) ** 2 / nu) - np.log(width)
+    count = there.sum(axis=0)
+    score = np.where(count > 0, np.where(there, density, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+    if expected is None:
+        score = score - 1 / rolling.independent(compared)
     return Part(candidate, forecasts, expected, size, score, ahead, joint)
 
 
@@ -220,19 +230,19 @@ def nearby(errors: Array, squares: bool = False) -> Array:
     return np.asarray(np.sqrt(mean) if squares else MEAN_SIZE * mean)
 
 
-def octaves(steps: int) -> Indices:
-    """Leads 1, 2, 4, … up to `steps`."""
-    return np.asarray(2 ** np.arange(int(np.log2(steps)) + 1), dtype=np.intp)
+def bands(steps: int) -> list[tuple[int, int, int]]:
+    """Leads 1, 2, 4, … up to `steps`, and the half-open range of steps that counts for each."""
+    leads = [2**k for k in range(int(np.log2(steps)) + 1)]
+    return [(lead, int(np.ceil(lead / np.sqrt(2))) - 1, max(int(lead * np.sqrt(2)), 1)) for lead in leads]
 
 
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
     """(parts, steps): how much each counts at each lead; columns add up to 1."""
-    prior = np.array([settings.prior(part.candidate.family) for part in parts])
-    leads = octaves(rolling.steps)
-    scores = np.zeros((len(parts), len(leads)))
-    for j, lead in enumerate(leads):
-        low, high = int(np.ceil(lead / np.sqrt(2))), max(int(lead * np.sqrt(2)), 1)
-        here = np.array([part.score[low - 1 : high] for part in parts])
+    prior = np.array([settings.prior(part.candidate) for part in parts])
+    around = bands(rolling.steps)
+    leads, scores = np.array([lead for lead, *_ in around]), np.zeros((len(parts), len(around)))
+    for j, (_, low, high) in enumerate(around):
+        here = np.array([part.score[low:high] for part in parts])
         there = np.isfinite(here)
         mean = np.where(there, here, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         rolled = there.any(axis=1)

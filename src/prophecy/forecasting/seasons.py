@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy._periods import autocorrelation, less_line
+from prophecy.forecasting.series import Fit, Fitted
 from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _WEEK = 7  # days
 # Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
@@ -23,47 +26,31 @@ _CALENDAR = (4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 288, 365)
 class Profile:
     """The deviation of each phase from the trend, one value per sample of the season; phase 0 is sample 0.
 
-    ratio: factors less one rather than differences. strength: the variance between phases relative to what noise alone
-    would leave between them (the F statistic of a one-way analysis of variance).
+    strength: the variance between phases relative to what noise alone would leave between them (the F statistic of a
+    one-way analysis of variance).
     """
 
     deviations: Array
-    ratio: bool
     strength: float
 
-    def removed(self, x: Array) -> Array:
-        here = self._at(np.arange(len(x)))
-        return np.asarray(x / (1 + here) if self.ratio else x - here)
-
-    def restored(self, paths: Array, times: NDArray[np.intp]) -> Array:
-        """paths at `times`, both of one shape, with the season put back."""
-        here = self._at(times)
-        return np.asarray(paths * (1 + here) if self.ratio else paths + here)
-
-    def _at(self, times: NDArray[np.intp]) -> Array:
+    def at(self, times: Indices) -> Array:
         return np.asarray(self.deviations[times % len(self.deviations)])
 
 
-def profile(x: Array, season: int, ratio: bool, settings: Settings) -> Profile | None:
-    """Phase means of x less (or divided by) its moving average over one season, shrunk by how much of them is noise.
+def profile(x: Array, season: int, settings: Settings) -> Profile | None:
+    """Phase means of x less its moving average over one season, shrunk by how much of them is noise.
 
     The shrinkage is James and Stein's: phase means whose variance is `strength` times that of noise keep the share
     1 - 1 / strength of their size. None where it keeps nothing or the series is shorter than `season_cycles` seasons.
     """
     if season < 2 or len(x) < settings.season_cycles * season + 2:
         return None
-    weights = np.full(season + 1 - season % 2, 1.0 / season)
-    if season % 2 == 0:
-        weights[[0, -1]] /= 2
     total = np.concatenate([[0.0], np.cumsum(x)])
-    if season % 2:
-        trend = (total[season:] - total[:-season]) / season
-    else:
-        flat = (total[season:] - total[:-season]) / season
-        trend = (flat[1:] + flat[:-1]) / 2
-    first = len(weights) // 2
-    middle = x[first : first + len(trend)]
-    left = middle / trend - 1 if ratio else middle - trend
+    trend = (total[season:] - total[:-season]) / season
+    if season % 2 == 0:
+        trend = (trend[1:] + trend[:-1]) / 2
+    first = season // 2
+    left = x[first : first + len(trend)] - trend
     phase = (np.arange(len(left)) + first) % season
     count = np.bincount(phase, minlength=season)
     if (count == 0).any() or not np.isfinite(left).all():
@@ -72,23 +59,44 @@ def profile(x: Array, season: int, ratio: bool, settings: Settings) -> Profile |
     noise = float(np.sum((left - means[phase]) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count))
     means -= means.mean()
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
-    if not strength > 1:
-        return None
-    shrunk = means * (1 - 1 / strength)
-    if ratio and np.min(shrunk) <= -0.95:
-        return None
-    return Profile(shrunk, ratio, strength)
+    return Profile(means * (1 - 1 / strength), strength) if strength > 1 else None
 
 
-def profiles(x: Array, seasons: Sequence[int], ratio: bool, settings: Settings) -> tuple[list[Profile], Array]:
+def profiles(x: Array, seasons: Sequence[int], settings: Settings) -> tuple[list[Profile], Array]:
     """One profile after the other, the shortest season first, and what is left of x."""
     found = []
     for season in sorted(seasons):
-        one = profile(x, season, ratio, settings)
+        one = profile(x, season, settings)
         if one is not None:
             found.append(one)
-            x = one.removed(x)
+            x = x - one.at(np.arange(len(x)))
     return found, x
+
+
+@dataclass(frozen=True, eq=False)
+class Seasonal:
+    """What a candidate says of the rest of a series, with its seasons put back."""
+
+    found: list[Profile]
+    rest: Fitted
+
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        locations, deviations = self.rest.predictive(x - self._season(np.arange(len(x))), seen, origins, steps)
+        return np.asarray(locations + self._season(origins[:, None] + np.arange(steps))), deviations
+
+    def _season(self, times: Indices) -> Array:
+        return np.asarray(sum((one.at(times) for one in self.found), np.zeros(times.shape)))
+
+
+def seasonal(fit: Fit, seasons: Sequence[int], settings: Settings) -> Fit:
+    """The same candidate for series with these seasons: fitted to what their profiles leave."""
+
+    def fit_rest(x: Array, seen: Mask, steps: int) -> Fitted | None:
+        found, rest = profiles(x, seasons, settings)
+        made = fit(rest, seen, steps)
+        return Seasonal(found, made) if made is not None and found else made
+
+    return fit_rest if seasons else fit
 
 
 def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
@@ -160,9 +168,9 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
     x = x[-settings.longest :]
     base = max(periods)
     most = int(len(x) / ((settings.season_cycles + 0.5) * base))
-    left = profiles(x, periods, False, settings)[1]
+    left = profiles(x, periods, settings)[1]
     if most >= _WEEK:
-        week = profile(left, _WEEK * base, False, settings)
+        week = profile(left, _WEEK * base, settings)
         if week is not None and week.strength > settings.week_least_strength:
             return (*periods, _WEEK * base)
     if most < 2:

@@ -28,23 +28,37 @@ class Scale:
     log_slope: Callable[[Array], Array]
 
 
+def logarithms(sign: int) -> Scale:
+    """Of the sizes of values that all have this sign."""
+    return Scale(
+        " of logarithms",
+        lambda y: np.log(sign * y),
+        lambda x: sign * np.exp(np.minimum(x, 700.0)),
+        lambda y: -np.log(sign * y),
+    )
+
+
 VALUES = Scale("", lambda y: y, lambda x: x, np.zeros_like)
-LOGARITHMS = Scale(" of logarithms", np.log, lambda x: np.exp(np.minimum(x, 700.0)), lambda y: -np.log(y))
-RECIPROCALS = Scale(" of reciprocals", lambda y: 1 / y, lambda x: 1 / x, lambda y: -2 * np.log(y))
+LOGARITHMS = logarithms(1)
 
 
 @dataclass(frozen=True)
 class Series:
-    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted."""
+    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted.
+
+    known: (time + horizon, regressors), what is known in advance, each less its mean over the past.
+    """
 
     y: Array
     seen: Mask
     seasons: tuple[int, ...]
     horizon: int
+    known: Array | None = None
 
     @property
-    def positive(self) -> bool:
-        return bool((self.y > 0).all())
+    def sign(self) -> int:
+        """1 or -1 where all values have it, else 0."""
+        return int((self.y > 0).all()) - int((self.y < 0).all())
 
 
 class Fitted(Protocol):
@@ -53,6 +67,9 @@ class Fitted(Protocol):
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         """Locations of the next `steps` values after each origin, (origins, steps), on the candidate's scale, and the
         standard deviations it expects of its own errors, or None where only rolling them can tell."""
+
+
+Fit = Callable[[Array, Mask, int], Fitted | None]
 
 
 class Model(Protocol):
@@ -67,10 +84,13 @@ class Candidate:
     """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit. What it
     returns is `Fitted` where x is (time,), a `Model` where x is (time, variables).
 
-    family: shares a prior. label: what `explain` calls it.
+    family: has a prior; share: of it, that this candidate has. label: what `explain` calls it. regressors: how many it
+    has an effect of.
     """
 
     family: str
     label: str
     scale: Scale
     fit: Callable[[Array, Mask, int], Any]
+    share: float = 1.0
+    regressors: int = 0

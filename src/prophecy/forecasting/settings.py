@@ -43,29 +43,26 @@ class Settings(LawSettings):
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
     priors: tuple[tuple[str, float], ...] = (
-        ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
-        ("waves", 3.0),  # each paid for itself already
+        ("smoothers", 1.5),
         ("rare", 10.0),
-        ("line", 0.5),
-        ("readout", 0.5),
-        ("profile", 0.5),
-        ("constant", 0.2),
-        ("approach", 0.2),
-        ("growth", 0.2),
+        ("line", 0.3),
+        ("readout", 0.3),
+        ("waves", 0.5),
+        ("profile", 0.2),
+        ("constant", 0.05),
+        ("sigmoids", 0.05),
     )
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
-    octave: float = 0.75  #: what the score of one lead says about a lead twice or half as long
+    tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
+    octave: float = 0.6  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
-    least_weight: float = 1e-3  #: of the largest weight; what has less is left out
+    least_weight: float = 0.01  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 12.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_count: float = 25.0  #: forecasts that what the candidates expect of their errors is worth
     expected_excess: float = 2.5  #: over the root of the context's length: by how much errors outside of it exceed that
-    tail_least: float = 2.5  #: degrees of freedom of Student's distribution without rolling forecasts
-    tail_most: float = 8.0  #: with many
-    tail_forecasts: float = 8.0  #: independent forecasts that add one degree
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
     dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
     dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
@@ -82,10 +79,10 @@ class Settings(LawSettings):
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Smoothers: grids of gains, finer where they are small, because errors change faster there
-    level_gains: int = 12  #: from 0 to 1
-    slope_gains: tuple[int, float] = (6, 0.7)  #: how many, and the largest, as a share of the level's
-    slope_dampings: tuple[int, float] = (5, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
-    season_gains: tuple[int, float] = (6, 0.6)  #: how many, and the largest, of what the level leaves
+    level_gains: int = 10  #: from 0 to 1
+    slope_gains: tuple[int, float] = (5, 0.7)  #: how many, and the largest, as a share of the level's
+    slope_dampings: tuple[int, float] = (4, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
+    season_gains: tuple[int, float] = (4, 0.6)  #: how many, and the largest, of what the level leaves
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
@@ -93,16 +90,16 @@ class Settings(LawSettings):
     # Other candidates of one variable
     autoregression_most: int = 8  #: lags
     waves_most: int = 4  #: sinusoids
-    approach_constants: int = 40  #: time constants tried, from two samples to twice the context
+    sigmoid_ratio: float = 1.3  #: of neighbouring times of sigmoid curves
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
-    readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  #: lags in seasons: a day, two, a week, two weeks
+    readout_seasons: tuple[int, ...] = (2, 7, 14)  #: lags in seasons: two days, a week, two weeks
     readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
     readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
-    profile_cycles: tuple[int, ...] = (1, 4, 14)  #: seasons averaged: last day … last two weeks
-    rare_zeros: float = 0.3  #: share of zeros from which events count as rare
-    rare_rates: tuple[float, ...] = (0.05, 0.2)  #: at which estimates follow; Croston's range
+    profile_cycles: tuple[int, ...] = (1, 14)  #: seasons averaged: the last day, the last two weeks
+    rare_ties: float = 0.3  #: share of values that equal the least or the largest, from which others are rare events
+    rare_rates: tuple[float, ...] = (0.0, 0.05, 0.2)  #: at which estimates follow; Croston's range, and not at all
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
 
     # Candidates of all variables together; ridges are shares of the largest singular value, 1e-12 being rounding
@@ -122,15 +119,13 @@ class Settings(LawSettings):
     complete: float = 0.03
 
     # Regressors known in advance
-    known_ridges: tuple[float, float] = (1e-6, 100.0)  #: of their mean power: smallest and largest tried
-    known_folds: int = 3  #: stretches rolled over: each costs as many forecasts as there are kinds of differences
-    known_worth: float = 0.99  #: of the error without regressors: less gain than this is luck
+    known_cost: float = 1.0  #: nats of prior that an effect of each costs
 
     own: tuple[Candidate, ...] = ()  #: candidates of the user's
 
-    def prior(self, family: str) -> float:
-        """The weight of a family before anything is known of its errors."""
-        return dict(self.priors).get(family, 1.0)
+    def prior(self, candidate: Candidate) -> float:
+        """The weight of a candidate before anything is known of its errors."""
+        return dict(self.priors).get(candidate.family, 1.0) * candidate.share
 
 
 DEFAULT = Settings()

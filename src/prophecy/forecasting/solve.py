@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prophecy.forecasting import seasons, systems
 from prophecy.forecasting.intervals import between, dependence, upper_quantiles
+from prophecy.forecasting.known import Known, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
 from prophecy.forecasting.plausible import continued
@@ -51,7 +52,7 @@ class Solution:
     point: Array | None = None  # (steps, varying variables): the trajectory of a law; the median elsewhere
 
 
-def solve(context: Context, steps: int, season: object, settings: Settings) -> Solution:
+def solve(context: Context, steps: int, season: object, settings: Settings, beside: Known | None = None) -> Solution:
     """The law that explains the context, or the mixture of all candidates. Readouts follow an exact law of waves to
     rounding, which no integrator does: it gives the equations of their mixture."""
     sought = _sought(context, steps, settings)
@@ -61,7 +62,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     apart = None if law is not None else _without_noise(context, steps, season, settings)
     if apart is not None:
         return apart
-    columns = _columns(context, steps, season, settings)
+    columns = _columns(context, steps, season, settings, beside)
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
@@ -83,6 +84,9 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
         parts = [[*one, *scout, *more] for one, scout, more in zip(parts, scouts, joint, strict=True)]
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(context, columns, mixtures, system, settings)
+    if beside is not None:
+        note = known_note(beside, columns, [mixture.adjusted for mixture in mixtures], settings)
+        solution = replace(solution, notes=(*solution.notes, note))
     if law is None:
         return solution
     rounding = settings.interval_rounding * context.units.scale[0]
@@ -179,7 +183,7 @@ def _hidden(
     return hidden_law.decide(context, steps, settings, further)
 
 
-def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Series]:
+def _columns(context: Context, steps: int, season: object, settings: Settings, beside: Known | None) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
     stride = context.stride
     given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
@@ -189,7 +193,8 @@ def _columns(context: Context, steps: int, season: object, settings: Settings) -
     found = []
     for v in np.nonzero(context.varying)[0]:
         y, seen = thinned[-latest:, v], context.seen[-latest:, v]
-        found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings), steps))
+        known = None if beside is None else beside.latest(len(y), steps)
+        found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings), steps, known))
     return found
 
 

@@ -52,10 +52,10 @@ def _season(column: Series, settings: Settings) -> str:
     """Which of the seasons looked at were found, and what was not."""
     left, found = column.y, []
     for season in sorted(column.seasons):
-        one = profile(left, season, False, settings)
+        one = profile(left, season, settings)
         if one is not None and one.strength > settings.season_said:
             found.append(str(season))
-        left = left if one is None else one.removed(left)
+        left = left if one is None else left - one.at(np.arange(len(left)))
     other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
     if not found:
         return "No season is used" + (f": one of {joined(other)} values does not help." if other else ".")
