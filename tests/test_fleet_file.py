@@ -15,9 +15,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from prophecy.fleet import Fleet
+from prophecy.fleet import Fleet, Single
 from prophecy.fleet.answers import ROW
-from prophecy.fleet.slots import BYTES
+from prophecy.fleet.slots import BYTES, PARTS, pack, unpack
 from prophecy.fleet.store import FORMAT
 from prophecy.fleet.streams import Log
 
@@ -370,8 +370,6 @@ def crashed(tmp_path):
 
 @pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
 def test_a_record_no_stream_could_have_reached_is_set_aside(tmp_path, field):
-    from prophecy.fleet.slots import PARTS, pack, unpack
-
     db = sqlite3.connect(filled(tmp_path / "s"))
     ((state,),) = db.execute("SELECT state FROM streams")
     found = unpack(state, PARTS)
@@ -394,6 +392,22 @@ def test_bytes_changed_anywhere_are_refused_or_harmless_and_never_nan(tmp_path, 
         for key in fleet:
             said = fleet.observe(key, np.sin(np.arange(200.0, 220.0)))
             assert np.isfinite(said.next).all()
+
+
+@pytest.mark.parametrize("dt", [1e31, 1e20, 1.0, 1e-9])
+@pytest.mark.parametrize("steps", [-1e5, -3.0, 0.0, 3.0, 1e5])
+def test_every_state_that_a_forged_clock_leads_to_loads_again(dt, steps):
+    """One in 2 000 forged states led to a grid that the loader refused."""
+    stream = Single()
+    stream.follow(np.sin(0.1 * np.arange(300.0)), np.cumsum(np.random.default_rng(1).exponential(1.0, 300)))
+    parts = unpack(stream.state(), PARTS)
+    for irregular in (0, 1, 2):
+        clock = parts["clock"]
+        clock["dt"], clock["irregular"], clock["grid"] = dt, irregular, clock["last"] + steps * dt
+        stream = Single(pack(parts))
+        for k in range(20):
+            assert np.isfinite(stream.observe(np.sin(0.1 * k), 400.0 + k).next)
+            stream = Single(stream.state())
 
 
 def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):

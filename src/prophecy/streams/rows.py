@@ -98,6 +98,9 @@ def settle(records: Records, clocks: Records, samples: Records) -> None:
     """Bring everything that streams know inside the limits of a file, in place."""
     for limits, some in ((RECORDS, records), (CLOCKS, clocks), (ALL_SAMPLES, samples)):
         limits.settle(some)
+    clocks["dt"][(clocks["dt"] <= 0.0) & ~_has_one_stamp(clocks)] = 1.0  # what the step takes for it
+    lost = _off_grid(clocks)
+    clocks["grid"][lost] = clocks["last"][lost]
 
 
 def require(records: NDArray[np.void], name: str, fine: Any, rule: str) -> None:
@@ -160,12 +163,20 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
         raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
     CLOCKS.check(clocks)
     require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
-    begun = clocks["dt"] > 0.0
+    require(clocks, "dt", (clocks["dt"] > 0.0) | _has_one_stamp(clocks), "must be positive by now")
+    require(clocks, "grid", ~_off_grid(clocks, settings), "must be near the newest stamp")
+
+
+def _has_one_stamp(clocks: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Clocks that know no stamp but the first, come once or several times: there is no step yet."""
     other = (clocks["recent"] != clocks["last"][:, None]) & (np.arange(RECENT) < clocks["count"][:, None])
-    one_stamp = ~other.any(axis=1) & (clocks["irregular"] == ON_GRID)  # the first, come once or several times
-    require(clocks, "dt", begun | one_stamp, "must be positive by now")
-    apart = np.abs(clocks["last"] - clocks["grid"]) <= (settings.clock.longest_hole + 1.0) * clocks["dt"]
-    require(clocks, "grid", apart | ~begun | (clocks["count"] == 0), "must be near the newest stamp")
+    return np.asarray(~other.any(axis=1) & (clocks["irregular"] == ON_GRID))
+
+
+def _off_grid(clocks: NDArray[np.void], settings: Settings = DEFAULT) -> NDArray[np.bool_]:
+    """Clocks whose grid is farther from the newest stamp than the longest hole."""
+    near = np.abs(clocks["last"] - clocks["grid"]) <= (settings.clock.longest_hole + 1.0) * clocks["dt"]
+    return np.asarray(~near & (clocks["dt"] > 0.0) & (clocks["count"] > 0))
 
 
 def fresh_samples(count: int) -> NDArray[np.void]:
