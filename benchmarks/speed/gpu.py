@@ -22,7 +22,7 @@ from torch import Tensor
 import prophecy
 from benchmarks.speed.measure import Case, Entry, relative_error
 from benchmarks.speed.peers import torch_fft, torch_loop
-from prophecy.engines import torch_engine, triton_engine
+from prophecy.engines import torch_engine, triton_blocks, triton_engine
 from prophecy.system import System
 
 DEVICE = torch.device("cuda")
@@ -52,12 +52,14 @@ def errors(system: System, u: Tensor, y: Tensor) -> tuple[float, float]:
     exact = system.astype(np.float64)
     total, worst = 0.0, 0.0
     rows = max(1, (1 << 27) // u.shape[1])
+    triton_blocks.use_from(1 << 62)  # torch's own products, no kernel of ours
     for first in range(0, len(u), rows):
         some = slice(first, first + rows)
         expected, _ = torch_engine.predict(exact, u[some].double())
         gap = (y[some].double() - expected).norm(dim=1) / expected.norm(dim=1)
         gap = torch.nan_to_num(gap, nan=float("inf"), posinf=float("inf"))
         total, worst = total + float((gap**2).sum()), max(worst, float(gap.max()))
+    triton_blocks.use_from()
     return (total / len(u)) ** 0.5, worst
 
 

@@ -51,14 +51,14 @@ def _halves(v):
 
 
 @gluon.jit
-def _matrix(base, STRIDE: gl.constexpr, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+def _matrix(base, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
     """A constant matrix, copied to shared memory once, in the layout the tensor cores read."""
     layout: gl.constexpr = gl.BlockedLayout([1, 8], [32 // (COLUMNS // 8), COLUMNS // 8], [gl.num_warps(), 1], [1, 0])
     shared: gl.constexpr = gl.NVMMASharedLayout.get_default_for([ROWS, COLUMNS], gl.float16)
     row = gl.arange(0, ROWS, gl.SliceLayout(1, layout))
     column = gl.arange(0, COLUMNS, gl.SliceLayout(0, layout))
     return gl.allocate_shared_memory(
-        gl.float16, [ROWS, COLUMNS], shared, gl.load(base + row[:, None] * STRIDE + column[None, :])
+        gl.float16, [ROWS, COLUMNS], shared, gl.load(base + row[:, None] * COLUMNS + column[None, :])
     )
 
 
@@ -77,19 +77,18 @@ def _six(u_high, u_low, x_high, x_low, U, U_low, X, X_low, zero):
 @gluon.jit
 def lifted(
     u, y, x, end, matrices, lows, rows, blocks, pieces, u_series, y_series, y_down, x_down,
-    READ: gl.constexpr, PARTS: gl.constexpr, ORDER: gl.constexpr, LENGTH: gl.constexpr, STAGES: gl.constexpr,
+    READ: gl.constexpr, ORDER: gl.constexpr, LENGTH: gl.constexpr, STAGES: gl.constexpr,
 ):  # fmt: skip
     """x (rows, ORDER) are the states before, end those after, `blocks` blocks of LENGTH samples of each row.
 
     A row is one piece of one series: row r is piece r % pieces of series r // pieces, `blocks` · LENGTH samples each.
     matrices, lows: Kᵀ (L, L), Oᵀ (N, L), Rᵀ (L, N), (A^L - I)ᵀ (N, N), one after another, and their low halves; y_down
-    and x_down undo their scaling. Without READ nothing is written to y. PARTS programs share the predictions of a
-    block, each with states of its own. Eight warps share the columns of a product, four have them all.
+    and x_down undo their scaling. Without READ nothing is written to y. Eight warps share the columns of a product,
+    four have them all.
     """
     GROUP: gl.constexpr = 64
     WIDE: gl.constexpr = gl.num_warps() // 4
-    SHARE: gl.constexpr = LENGTH // PARTS
-    y_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, WIDE], [16, SHARE // WIDE, 16])
+    y_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, WIDE], [16, LENGTH // WIDE, 16])
     x_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, WIDE], [16, ORDER // WIDE, 16])
     left: gl.constexpr = gl.DotOperandLayout(0, y_layout, 2)
     left_x: gl.constexpr = gl.DotOperandLayout(0, x_layout, 2)
@@ -98,15 +97,14 @@ def lifted(
     copy: gl.constexpr = gl.BlockedLayout([1, 4], [32 // (LENGTH // 4), LENGTH // 4], [gl.num_warps(), 1], [1, 0])
     samples: gl.constexpr = gl.NVMMASharedLayout.get_default_for([GROUP, LENGTH], gl.float32)
 
-    part = gl.program_id(1) * SHARE
     O_: gl.constexpr = LENGTH * LENGTH
     R_: gl.constexpr = O_ + ORDER * LENGTH
     P_: gl.constexpr = R_ + LENGTH * ORDER
-    R, R_low = _matrix(matrices + R_, ORDER, LENGTH, ORDER), _matrix(lows + R_, ORDER, LENGTH, ORDER)
-    P, P_low = _matrix(matrices + P_, ORDER, ORDER, ORDER), _matrix(lows + P_, ORDER, ORDER, ORDER)
+    R, R_low = _matrix(matrices + R_, LENGTH, ORDER), _matrix(lows + R_, LENGTH, ORDER)
+    P, P_low = _matrix(matrices + P_, ORDER, ORDER), _matrix(lows + P_, ORDER, ORDER)
     if READ:
-        K, K_low = _matrix(matrices + part, LENGTH, LENGTH, SHARE), _matrix(lows + part, LENGTH, LENGTH, SHARE)
-        O, O_low = _matrix(matrices + O_ + part, LENGTH, ORDER, SHARE), _matrix(lows + O_ + part, LENGTH, ORDER, SHARE)
+        K, K_low = _matrix(matrices, LENGTH, LENGTH), _matrix(lows, LENGTH, LENGTH)
+        O, O_low = _matrix(matrices + O_, ORDER, LENGTH), _matrix(lows + O_, ORDER, LENGTH)
     fence_async_shared()
 
     first = gl.program_id(0) * GROUP
@@ -117,7 +115,7 @@ def lifted(
     u_in = (row < rows)[:, None]
 
     row_y = first + gl.arange(0, GROUP, y_rows)
-    column_y = part + gl.arange(0, SHARE, gl.SliceLayout(0, y_layout))
+    column_y = gl.arange(0, LENGTH, gl.SliceLayout(0, y_layout))
     start_y = (row_y // pieces).to(gl.int64) * y_series + (row_y % pieces).to(gl.int64) * blocks * LENGTH
     y_at = y + start_y[:, None] + column_y[None, :]
     y_in = (row_y < rows)[:, None]
@@ -128,18 +126,13 @@ def lifted(
     x_in = (row_x < rows)[:, None]
     state = gl.load(x + x_at, mask=x_in, other=0.0)
 
-    SHARED: gl.constexpr = ORDER > 64  # halves of the state would take too many registers there
-    if SHARED:
-        halves: gl.constexpr = gl.NVMMASharedLayout.get_default_for([GROUP, ORDER], gl.float16)
-        kept_high = gl.allocate_shared_memory(gl.float16, [GROUP, ORDER], halves)
-        kept_low = gl.allocate_shared_memory(gl.float16, [GROUP, ORDER], halves)
     buffer = gl.allocate_shared_memory(gl.float32, [STAGES, GROUP, LENGTH], samples)
     for ahead in gl.static_range(STAGES - 1):
         copy_ahead(buffer.index(ahead), u_at, mask=u_in & (ahead < blocks))
         async_copy.commit_group()
         u_at += LENGTH
     zero_x = gl.zeros((GROUP, ORDER), gl.float32, x_layout)
-    zero_y = gl.zeros((GROUP, SHARE), gl.float32, y_layout)
+    zero_y = gl.zeros((GROUP, LENGTH), gl.float32, y_layout)
     for block in range(blocks):
         async_copy.wait_group(STAGES - 2)
         now = buffer.index(block % STAGES).load(left)
@@ -151,17 +144,11 @@ def lifted(
         up, down = _scales(big)
         u_high, u_low = _halves(now * gl.convert_layout(up, gl.SliceLayout(1, left))[:, None])
         state_high, state_low = _halves(state * up[:, None])
-        if SHARED:
-            kept_high.store(state_high)
-            kept_low.store(state_low)
-            fence_async_shared()
-            x_high, x_low, xy_high, xy_low = kept_high, kept_low, kept_high, kept_low
-        else:
-            x_high, x_low = gl.convert_layout(state_high, left_x), gl.convert_layout(state_low, left_x)
-            xy_high, xy_low = gl.convert_layout(state_high, left), gl.convert_layout(state_low, left)
+        x_high, x_low = gl.convert_layout(state_high, left_x), gl.convert_layout(state_low, left_x)
         ux_high, ux_low = gl.convert_layout(u_high, left_x), gl.convert_layout(u_low, left_x)
         change = _six(ux_high, ux_low, x_high, x_low, R, R_low, P, P_low, zero_x)
         if READ:
+            xy_high, xy_low = gl.convert_layout(x_high, left), gl.convert_layout(x_low, left)
             out = _six(u_high, u_low, xy_high, xy_low, K, K_low, O, O_low, zero_y)
             change = warpgroup_mma_wait(6, [change])
         else:

@@ -37,7 +37,7 @@ class Plan:
     """How the kernel is built: its kind, samples per block, series per program, warps, loads ahead.
 
     kind: "hopper" (`_gluon_kernels`), or how `_triton_blocks` multiplies, a name of `triton_blocks.PRECISIONS` or
-    "double". parts: programs that share the predictions of a block ("hopper").
+    "double".
     """
 
     kind: str
@@ -45,7 +45,6 @@ class Plan:
     group: int
     warps: int
     stages: int
-    parts: int = 1
 
 
 # By kind and padded order, the fastest measured on an H200 (benchmarks/results/gpu.json).
@@ -56,7 +55,7 @@ PLANS = {
     ("hopper", 128): Plan("hopper", 64, 64, 8, 3),
     ("double", 16): Plan("double", 32, 16, 4, 2),
     ("double", 32): Plan("double", 32, 32, 4, 3),
-    ("double", 64): Plan("double", 32, 32, 4, 3),
+    ("double", 64): Plan("double", 32, 16, 4, 3),
     ("double", 128): Plan("double", 16, 16, 4, 1),
 }
 
@@ -130,13 +129,13 @@ def _kernel(matrices: Matrices, u: Tensor, x: Tensor, y: Tensor | None, plan: Pl
     rows, order = x.shape
     end, each, to = torch.empty_like(x), u.shape[1] // pieces, u if y is None else y
     built = {"ORDER": order, "LENGTH": plan.length, "STAGES": plan.stages, "num_warps": plan.warps}
-    grid = (-(-rows // plan.group), plan.parts if y is not None else 1)
+    grid = (-(-rows // plan.group), 1)
     if plan.kind == "hopper":
         from prophecy.engines import _gluon_kernels
 
         _gluon_kernels.lifted[grid](
             u, to, x, end, *matrices[:2], rows, each // plan.length, pieces, u.stride(0), to.stride(0), *matrices[2:],
-            READ=y is not None, PARTS=plan.parts, **built,
+            READ=y is not None, **built,
         )  # fmt: skip
     else:
         from prophecy.engines import _triton_blocks
@@ -255,6 +254,7 @@ def padded_order(order: int) -> int:
 
 # Blocks a program gets through in the time that cutting costs (the launches, the carrying between them), measured.
 CUTTING = 150
+RESIDENT = 2  # programs that a multiprocessor runs side by side, each filling the other's waits
 
 
 @lru_cache(maxsize=256)
@@ -267,7 +267,7 @@ def pieces_for(series: int, blocks: int, group: int, programs: int) -> int:
     rows = programs * group
     if blocks * (1.0 - 1.6 * series / rows) < CUTTING:
         return 1
-    most = min(max(1, rows // series), max(1, blocks // 4))
+    most = min(max(1, RESIDENT * rows // series), max(1, blocks // 4))
     return min(range(max(1, most * 3 // 4), most + 1), key=lambda p: (blocks % p, -p))
 
 

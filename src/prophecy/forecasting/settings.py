@@ -47,14 +47,13 @@ class Settings(LawSettings):
         ("rare", 10.0),
         ("line", 0.3),
         ("readout", 0.3),
-        ("waves", 0.5),
         ("profile", 0.2),
         ("constant", 0.05),
         ("sigmoids", 0.05),
     )
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
-    octave: float = 0.6  #: what the score of one lead says about a lead twice or half as long
+    octave: float = 0.7  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
     least_weight: float = 0.01  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
