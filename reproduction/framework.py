@@ -159,7 +159,7 @@ class Experiment(ABC):
         """The picture `draw` makes; a page with several, or with words that depend on results, lists them itself."""
         if not self.caption:
             return []
-        caption = self.caption.replace("{functions}", str(result["functions"]))
+        caption = self.caption.replace("{functions}", str(result.get("functions", "")))
         return [Picture(self.name, caption, partial(self.draw, result), self.alt)]
 
     def tables(self, result: Result) -> list[Table]:

@@ -224,9 +224,9 @@ def test_the_committed_construction_is_what_this_package_computes_now() -> None:
 
 
 def test_full_means_the_papers_size_and_a_quick_look_is_cut_down() -> None:
-    assert fig_training._plan(Ask(full=True)) == common.FULL == common.TrainingPlan()
-    assert fig_training._plan(Ask()) == common.SHORT
-    assert fig_training._plan(Ask(functions=10)).steps == common.SHORT.steps // 10
+    assert trained_runs.plan(Ask(full=True)) == common.FULL == common.TrainingPlan()
+    assert trained_runs.plan(Ask()) == common.SHORT
+    assert trained_runs.plan(Ask(functions=10)).steps == common.SHORT.steps // 10
 
 
 def test_a_missing_gpu_is_named() -> None:

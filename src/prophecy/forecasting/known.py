@@ -129,7 +129,8 @@ def _differences(rows: Array, lag: int) -> Array:
         return np.asarray(rows[lag:] - rows[:-lag])
     window = np.ones(max(8, len(rows) // 8) | 1)
     there = np.isfinite(rows)
-    sums, counts = (np.convolve(each, window, "same") for each in (np.where(there, rows, 0.0), there.astype(float)))
+    around = slice(len(window) // 2, len(window) // 2 + len(rows))  # also where the window is the longer one
+    sums, counts = (np.convolve(each, window)[around] for each in (np.where(there, rows, 0.0), there.astype(float)))
     return np.asarray(rows - sums / np.maximum(counts, 1))
 
 

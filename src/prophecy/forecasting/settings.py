@@ -55,7 +55,7 @@ class Settings(LawSettings):
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
     octave: float = 0.7  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
-    least_weight: float = 0.01  #: of the largest weight; what has less is left out
+    least_weight: float = 1e-3  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 

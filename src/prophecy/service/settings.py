@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KB, MB = 2**10, 2**20
+KB, MB = 2**10, 2**20  # bytes
 
 
 @dataclass(frozen=True)
