@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from prophecy import legt, next_value, run, signals  # noqa: E402
 from prophecy.engines.torch_lifted import impulse_responses  # noqa: E402
 from prophecy.nn.memory import discretised  # noqa: E402
-from reproduction import fig_training, switching, trained_runs  # noqa: E402
+from reproduction import switching, trained_runs  # noqa: E402
 from reproduction.framework import Ask  # noqa: E402
 from reproduction.trained import __main__ as command  # noqa: E402
 from reproduction.trained import common, memories, perceptron, readouts, selective  # noqa: E402
