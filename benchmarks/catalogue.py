@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 GPU = "a GPU"
 CHAOS, ORDINARY, NAB, FLOWS = "chaos_dev.npz", "ordinary_dev.npz", "nab_dev.npz", "flows.npz"
+EARLIER = "numba"
 MADE_BY = {
     CHAOS: "python -m benchmarks.chaos_data FILE",
     ORDINARY: "python -m benchmarks.ordinary_data FILE …",
     NAB: "python -m benchmarks.nab_data NAB FOLDER",
     FLOWS: "python -m benchmarks.chaos_data FILE --others",
+    EARLIER: "git worktree add FOLDER dc59ceb, with a .venv: the head of benchmarks/bank_speed.py",
 }
 """How the files of series are made; docs/benchmarks.md says from what."""
 
@@ -39,6 +41,12 @@ def _forecast(options: str, minutes: float) -> Benchmark:
 BENCHMARKS: dict[str, Benchmark] = {
     "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
     "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
+    "bank_speed": Benchmark(
+        "benchmarks.bank_speed",
+        "--earlier {data}/numba/src --earlier-python {data}/numba/.venv/bin/python --out {out}",
+        6,
+        (EARLIER,),
+    ),
     "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
     "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
