@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -203,7 +204,9 @@ def test_noise_is_forecast_by_its_mean_and_the_words_say_who_contributed():
     noise = 5 + np.random.default_rng(1).standard_normal(200)
     answer = forecast(noise, 50)
     assert np.abs(answer.point - 5).max() < 0.6
-    assert "What it is made of: " in answer.explain()
+    made_of = answer.explain().split("What it is made of: ")[1].split("\n")[0]
+    assert "smoothers" in made_of
+    assert sum(int(share) for share in re.findall(r"(\d+)%", made_of)) == pytest.approx(100, abs=3)  # rounded
     assert "%" in answer.explain()
 
 
