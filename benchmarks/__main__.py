@@ -1,7 +1,4 @@
-"""`python -m benchmarks`: what can be measured, what it needs, how long it takes, and which results are out of date.
-
-Loading takes a moment, in which Ctrl-C has nothing to keep.
-"""
+"""`python -m benchmarks`: what can be measured, what it needs, how long it takes, and which results are out of date."""
 
 import os
 import signal
@@ -14,6 +11,7 @@ def stop(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    # Loading takes a moment, in which Ctrl-C has nothing to keep.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, stop)
     from benchmarks.command import main

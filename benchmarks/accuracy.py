@@ -1,22 +1,14 @@
-"""How accurate Prophecy is one step ahead: the report's pages beyond, derivatives and real, as one result file.
-
-    python -m benchmarks.accuracy [--functions N] [--jobs N]
-
-Rows have method, signal and noise, with lower bounds and baselines; verdicts say what holds.
-"""
-
-from __future__ import annotations
+"""How accurate Prophecy is one step ahead: the report's pages beyond, derivatives and real, as one result file."""
 
 import json
 import platform
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy
 
-from benchmarks.harness import Options, option, single
+from benchmarks.harness import Measurement, Options, Result, defaults
 from prophecy import __version__
 from reproduction import beyond, causal_derivatives, real_series, runner
 from reproduction.framework import Ask
@@ -24,7 +16,7 @@ from reproduction.framework import Ask
 PAGES = (beyond.Beyond(), causal_derivatives.Derivatives(), real_series.RealSeries())
 
 
-def measured(asked: Options) -> dict[str, Any]:
+def measured(asked: Options) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         runner.reproduce([page.name for page in PAGES], Ask(functions=asked.functions), folder, jobs=asked.jobs)
         results = {page.name: json.loads(Path(folder, f"{page.name}.json").read_text()) for page in PAGES}
@@ -39,6 +31,4 @@ def measured(asked: Options) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    functions = option("--functions", type=int, help="functions per signal; each page's full scale by default")
-    single(__doc__, measured, functions, option("--jobs", type=int, default=1))
+BENCHMARK = Measurement(__doc__, measured, defaults(functions=int, jobs=1))

@@ -2,14 +2,12 @@
 
     git worktree add ../numba dc59ceb && python -m venv ../numba/.venv     # the last commit that compiled at first use
     ../numba/.venv/bin/pip install "numba>=0.61" numpy scipy threadpoolctl platformdirs narwhals
-    python -m benchmarks.bank_speed --earlier ../numba/src --earlier-python ../numba/.venv/bin/python
+    python -m benchmarks bank_speed
 
 Times are those of the processor, so that other work on the machine counts little. Each round starts one process per
 version; what is compiled at first use is compiled before anything is timed. Streams: microseconds a value, best of five
 and of all rounds. Forecasts: median and 90 % quantile of the seconds that each of the same contexts takes at best.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -17,11 +15,10 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Options, load, option, single
+from benchmarks.harness import Measurement, Options, Result, defaults, load, option
 from prophecy import __version__
 
 MEASURE = """
@@ -76,55 +73,36 @@ for name, (series, horizon) in contexts.items():
     for x in series[:2]:
         prophecy.forecast(x, horizon)
     forecasts[name] = [took(lambda x=x, horizon=horizon: prophecy.forecast(x, horizon), 2) for x in series]
-print(json.dumps([streams, forecasts]))
+print(json.dumps({**streams, **forecasts}))
 """
 
 
-def measured(python: Path, src: Path | None) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Seconds a value of streams, and of each forecast, in a process of its own on one core."""
+def measured(python: Path, src: Path | None) -> Result:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **({"PYTHONPATH": str(src)} if src else {})}
     command = [python, "-W", "ignore", "-c", MEASURE]
     if sys.platform == "linux":
         command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), *map(str, command)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    streams, forecasts = json.loads(done.stdout)
-    return streams, forecasts
+    return dict(json.loads(done.stdout))
 
 
-def compared(asked: Options) -> dict[str, Any]:
+def compared(asked: Options) -> Result:
     versions = {"now": (Path(sys.executable), None), "earlier": (asked.earlier_python, asked.earlier.resolve())}
-    streams: dict[str, dict[str, float]] = {name: {} for name in versions}
-    forecasts: dict[str, dict[str, list[float]]] = {name: {} for name in versions}
+    best: dict[str, Result] = {name: {} for name in versions}
     for _ in range(asked.rounds):
         for name, version in versions.items():
-            values, seconds = measured(*version)
-            for case, took in values.items():
-                streams[name][case] = min(streams[name].get(case, np.inf), took * 1e6)
-            for case, times in seconds.items():
-                forecasts[name][case] = np.minimum(forecasts[name].get(case, np.inf), times).tolist()
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "load": load(),
-        "rounds": asked.rounds,
-        "microseconds_a_value": streams,
-        "seconds_a_forecast": {
-            name: {case: {"median": np.median(t), "p90": np.quantile(t, 0.9)} for case, t in cases.items()}
-            for name, cases in forecasts.items()
-        },
-        "share_of_earlier": {
-            **{case: took / streams["earlier"][case] for case, took in streams["now"].items()},
-            **{case: np.median(t) / np.median(forecasts["earlier"][case]) for case, t in forecasts["now"].items()},
-        },
+            for case, took in measured(*version).items():
+                best[name][case] = np.minimum(best[name].get(case, np.inf), took)
+    streams = {name: {c: 1e6 * t for c, t in cases.items() if np.ndim(t) == 0} for name, cases in best.items()}
+    seconds = {
+        name: {c: {"median": np.median(t), "p90": np.quantile(t, 0.9)} for c, t in cases.items() if np.ndim(t)}
+        for name, cases in best.items()
     }
+    facts = {"version": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    shares = {case: np.median(took) / np.median(best["earlier"][case]) for case, took in best["now"].items()}
+    facts |= {"load": load(), "rounds": asked.rounds}
+    return {**facts, "microseconds_a_value": streams, "seconds_a_forecast": seconds, "share_of_earlier": shares}
 
 
-if __name__ == "__main__":
-    single(
-        __doc__,
-        compared,
-        option("--earlier", type=Path, required=True, help="src folder of an earlier checkout"),
-        option("--earlier-python", type=Path, default=Path(sys.executable), help="the Python that checkout runs on"),
-        option("--rounds", type=int, default=3),
-    )
+EARLIER = option("--earlier", type=Path, required=True, help="src folder of an earlier checkout")
+BENCHMARK = Measurement(__doc__, compared, (EARLIER, *defaults(earlier_python=Path(sys.executable), rounds=3)))

@@ -1,7 +1,5 @@
 """The benchmarks, by the name of their result file."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 GPU = "a GPU"
@@ -17,75 +15,65 @@ MADE_BY = {
 """How the files of series are made; docs/benchmarks.md says from what."""
 
 
-class Benchmark(NamedTuple):
-    """What makes a result file.
+class Entry(NamedTuple):
+    """What makes a result file, in about so many minutes on two cores.
 
-    module: run with `python -m`; arguments: {out} is the file, {data} the folder of series, {jobs} processes.
-    minutes: about, on two cores. needs: files of series, or something else this machine may not have.
+    arguments: {out} is the file, {data} the folder of series, {jobs} processes. needs: files of series, or a GPU.
     """
 
+    minutes: float
     module: str
     arguments: str
-    minutes: float
     needs: tuple[str, ...] = ()
 
 
-def _chaos(module: str, options: str, minutes: float) -> Benchmark:
-    return Benchmark(f"benchmarks.{module}", f"{{data}}/{CHAOS} {options} --out {{out}}", minutes, (CHAOS,))
+JOBS = "--jobs {jobs}"
 
 
-def _forecast(options: str, minutes: float) -> Benchmark:
-    return _chaos("forecast_dev", f"--part all {options} --jobs {{jobs}}", minutes)
+def _of(minutes: float, name: str, options: str = "", *needs: str) -> Entry:
+    return Entry(minutes, f"benchmarks.{name}", f"{options} --out {{out}}", needs)
 
 
-BENCHMARKS: dict[str, Benchmark] = {
-    "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
-    "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
-    "bank_speed": Benchmark(
-        "benchmarks.bank_speed",
-        "--earlier {data}/numba/src --earlier-python {data}/numba/.venv/bin/python --out {out}",
-        6,
-        (EARLIER,),
-    ),
-    "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
-    "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
-    "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
-    "damaged": Benchmark("benchmarks.damaged", "--out {out}", 5),
-    "delay": Benchmark("examples.train_layer", "--json {out}", 5, (GPU,)),
-    "equations": Benchmark("benchmarks.equations", "--jobs {jobs} --out {out}", 5),
-    "faults": Benchmark("benchmarks.faults", "--out {out}", 1),
-    "first_answer": Benchmark("benchmarks.installed", "seconds --out {out}", 1),
-    "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
-    "forecast_dev": _forecast("--trajectories 0 2 4", 3),
-    "forecast_dev_gaps": _forecast("--noise 0.01 --missing 0.3", 1),
-    "forecast_dev_little": _forecast("--noise 0.0001", 1),
-    "forecast_dev_noise1": _forecast("--noise 0.01", 1),
-    "forecast_dev_noise5": _forecast("--noise 0.05", 1),
-    "forecast_dev_pairs": _forecast("--pairs", 2),
-    "forecast_dev_single": _forecast("--single", 3),
-    "forecast_dev_single_noise1": _forecast("--single --noise 0.01", 3),
-    "forecast_oracle": _chaos("forecast_oracle", "--jobs {jobs}", 2),
-    "forecast_other": Benchmark(
-        "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)
-    ),
-    "gpu": Benchmark("benchmarks.speed", "--device cuda --out {out}", 5, (GPU,)),
-    "installed": Benchmark("benchmarks.installed", "megabytes --out {out}", 3),
-    "interrupts": Benchmark("benchmarks.interrupts", "--out {out}", 30),
-    "kills": Benchmark("benchmarks.kills", "--out {out}", 11),
-    "layers-gpu": Benchmark("benchmarks.layers", "--out {out}", 5, (GPU,)),
-    "million": Benchmark("benchmarks.million", "--out {out}", 15),
-    "nab": Benchmark("benchmarks.nab", "--data {data} --out {out}", 5, (NAB,)),
-    "ordinary": Benchmark(
-        "benchmarks.ordinary",
-        f"{{data}}/{ORDINARY} --rivals benchmarks/results/ordinary.json --jobs {{jobs}} --out {{out}}",
-        10,
-        (ORDINARY,),
-    ),
-    "plain": Benchmark("benchmarks.plain", "--jobs {jobs} --out {out}", 2),
-    "service": Benchmark("benchmarks.service", "--out {out}", 3),
-    "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
-    "terms": _chaos("terms", "--jobs {jobs}", 5),
-    "textbook": Benchmark("benchmarks.textbook", "--jobs {jobs} --out {out}", 2),
-    "training": Benchmark("benchmarks.training", "--jobs {jobs} --out {out}", 10),
-    "worst": Benchmark("benchmarks.worst", "--out {out}", 6),
+def _forecast(minutes: float, options: str) -> Entry:
+    return _of(minutes, "forecast_dev", f"{{data}}/{CHAOS} --part all {options} {JOBS}", CHAOS)
+
+
+_BESIDE = "--earlier {data}/numba/src --earlier-python {data}/numba/.venv/bin/python"
+_RIVALS = f"{{data}}/{ORDINARY} --rivals benchmarks/results/ordinary.json {JOBS}"
+BENCHMARKS: dict[str, Entry] = {
+    "accuracy": _of(4, "accuracy", JOBS),
+    "bank_speed": _of(6, "bank_speed", _BESIDE, EARLIER),
+    "census": _of(5, "census", JOBS),
+    "causal_derivatives": Entry(2, "examples.causal_derivatives", "{out}"),
+    "cpu": _of(5, "speed.run"),
+    "damaged": _of(5, "damaged"),
+    "delay": Entry(5, "examples.train_layer", "--json {out}", (GPU,)),
+    "equations": _of(5, "equations", JOBS),
+    "faults": _of(1, "faults", JOBS),
+    "first_answer": _of(1, "installed", "seconds"),
+    "fleet": _of(5, "fleet"),
+    "forecast_dev": _forecast(3, "--trajectories 0 2 4"),
+    "forecast_dev_gaps": _forecast(1, "--noise 0.01 --missing 0.3"),
+    "forecast_dev_little": _forecast(1, "--noise 0.0001"),
+    "forecast_dev_noise1": _forecast(1, "--noise 0.01"),
+    "forecast_dev_noise5": _forecast(1, "--noise 0.05"),
+    "forecast_dev_single": _forecast(3, "--single"),
+    "forecast_dev_single_noise1": _forecast(3, "--single --noise 0.01"),
+    "forecast_oracle": _of(2, "forecast_oracle", f"{{data}}/{CHAOS} {JOBS}", CHAOS),
+    "forecast_other": _of(40, "forecast_dev", f"{{data}}/{FLOWS} --others --part all {JOBS}", FLOWS),
+    "gpu": _of(5, "speed.run", "--device cuda", GPU),
+    "installed": _of(3, "installed", "megabytes"),
+    "interrupts": _of(30, "interrupts"),
+    "kills": _of(11, "kills"),
+    "layers-gpu": _of(5, "layers", "", GPU),
+    "million": _of(15, "fleet", "--million --keys 1000000"),
+    "nab": _of(5, "nab", "--data {data}", NAB),
+    "ordinary": _of(10, "ordinary", _RIVALS, ORDINARY),
+    "plain": _of(2, "plain", JOBS),
+    "service": _of(3, "service"),
+    "streams": _of(60, "streams", f"--data {{data}}/{ORDINARY}", ORDINARY),
+    "terms": _of(5, "terms", f"{{data}}/{CHAOS} {JOBS}", CHAOS),
+    "textbook": _of(2, "census", f"--part textbook --noises 0.01 0.03 0.1 --draws 3 {JOBS}"),
+    "training": _of(10, "training", JOBS),
+    "worst": _of(6, "worst"),
 }

@@ -1,7 +1,7 @@
 """Integrate the chaotic systems that forecasts are measured on, from their published equations.
 
     python -m benchmarks.chaos_data CHAOS.npz              # 43 systems, for forecast_dev.py
-    python -m benchmarks.chaos_data FLOWS.npz --others     # all others, for other_systems.py
+    python -m benchmarks.chaos_data FLOWS.npz --others     # all others, for its --others
 
 Equations, parameters and Lyapunov exponents are those of the package dysts (`pip install dysts`); the integration is
 ours: SciPy's DOP853 at tolerance 1e-10.
@@ -11,8 +11,6 @@ each from the published start nudged by 5 % and followed for 20 Lyapunov times f
 one trajectory at 10, 30 and 100 samples per Lyapunov time: 1024 samples of context and ten Lyapunov times to predict,
 of every system without delays that can be integrated in 90 seconds.
 """
-
-from __future__ import annotations
 
 import argparse
 import sys
@@ -24,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-Array = NDArray[np.float64]
+from benchmarks.harness import Array
 
 SAMPLES, TRAJECTORIES, PER_LYAPUNOV = 812, 5, 30
 RATES, LONGEST, USUAL = (10, 30, 100), 1024, 512  # of the others: samples per Lyapunov time, samples of context
@@ -49,11 +46,9 @@ SYSTEMS = (
 
 def flows() -> Any:
     """The package's systems. It imports parts of gluonts for functions that are not used here."""
-    unused = {"gluonts": (), "gluonts.dataset": (), "gluonts.dataset.arrow": ("ArrowWriter",)}
-    for name, attributes in {**unused, "gluonts.dataset.common": ("FileDataset", "ListDataset")}.items():
+    for name in ("gluonts", "gluonts.dataset", "gluonts.dataset.arrow", "gluonts.dataset.common"):
         module = sys.modules.setdefault(name, types.ModuleType(name))
-        for attribute in attributes:
-            vars(module).setdefault(attribute, None)
+        vars(module).update(dict.fromkeys(("ArrowWriter", "FileDataset", "ListDataset")) | vars(module))
     import dysts.flows
 
     return dysts.flows
@@ -61,10 +56,10 @@ def flows() -> Any:
 
 def others() -> list[str]:
     """Systems without delays and with a known positive Lyapunov exponent that are not among `SYSTEMS`."""
-    kinds = [(name, kind) for name, kind in sorted(vars(flows()).items()) if isinstance(kind, type)]
+    kinds = {name: kind for name, kind in sorted(vars(flows()).items()) if isinstance(kind, type)}
     return [
         name
-        for name, kind in kinds
+        for name, kind in kinds.items()
         if not name.startswith("DynSys") and name not in SYSTEMS and "Delay" not in kind.__mro__[1].__name__
         if (getattr(kind(), "maximum_lyapunov_estimated", 0) or 0) > 0
     ]
@@ -110,22 +105,13 @@ def at_all_rates(name: str) -> dict[str, Array]:
     return found if all((each[-USUAL:].std(axis=0) > 0).all() for each in found.values()) else {}
 
 
-def main() -> None:
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--others", action="store_true", help="the systems of other_systems.py")
-    parser.add_argument("--systems", nargs="*", metavar="NAME", help="these alone")
+    parser.add_argument("--others", action="store_true", help="the systems of forecast_dev.py --others")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # overflow in steps that the integrator rejects
-    names = options.systems or (others() if options.others else SYSTEMS)
-    made: dict[str, Array] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
-        for some in pool.map(at_all_rates if options.others else trajectories, names):
-            made |= some
-            print(", ".join(some), flush=True)
-    np.savez_compressed(options.out, **made)
-
-
-if __name__ == "__main__":
-    main()
+        made = list(pool.map(*((at_all_rates, others()) if options.others else (trajectories, SYSTEMS))))
+    np.savez_compressed(options.out, **{name: values for some in made for name, values in some.items()})

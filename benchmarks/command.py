@@ -2,11 +2,9 @@
 
 python -m benchmarks                           list
 python -m benchmarks NAME [OPTION …]           run one; further options are handed on to it
-python -m benchmarks --stale                   results whose code has changed since
+python -m benchmarks --stale                   results whose code has changed since, those that README quotes first
 python -m benchmarks --all                     make these again, the oldest first, as far as this machine can
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -36,9 +34,8 @@ def _main() -> int:
     parser.add_argument("name", nargs="?", choices=BENCHMARKS, metavar="NAME", help="a benchmark of the list")
     parser.add_argument("--stale", action="store_true", help="name results whose code has changed since")
     parser.add_argument("--all", action="store_true", help="make all of these that this machine can")
-    parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("PROPHECY_DATA", "data")), help="files of series"
-    )
+    folder = Path(os.environ.get("PROPHECY_DATA", "data"))
+    parser.add_argument("--data", type=Path, default=folder, help="files of series")
     parser.add_argument("--jobs", type=int, default=_machine.cores())
     asked, options = parser.parse_known_args()
     if options and asked.name is None:
@@ -58,27 +55,22 @@ def _main() -> int:
 
 def listed(folder: Path) -> int:
     for name, benchmark in BENCHMARKS.items():
-        known = stamps.made(stamps.path(name))
+        known, missing = stamps.made(stamps.path(name)), lacking(name, folder)
         took = f"{known['seconds'] / 60:.0f} min" if known else f"about {benchmark.minutes:g} min"
         when = f"{known['date']} {known['commit']}" if known else "–"
-        missing = lacking(name, folder)
         print(f"{name:<28} {took:<15} {when:<22} {'needs ' + '; '.join(missing) if missing else ''}".rstrip())
     return 0
 
 
 def lacking(name: str, folder: Path) -> list[str]:
-    """What a benchmark needs that is not here."""
-    return [_wanted(need, folder) for need in BENCHMARKS[name].needs if not _here(need, folder)]
+    missing = [need for need in BENCHMARKS[name].needs if not _here(need, folder)]
+    return [f"{folder / need} ({MADE_BY[need]})" if need in MADE_BY else need for need in missing]
 
 
 def _here(need: str, folder: Path) -> bool:
     if need == GPU:
         return importlib.util.find_spec("torch") is not None and shutil.which("nvidia-smi") is not None
     return (folder / need).exists()
-
-
-def _wanted(need: str, folder: Path) -> str:
-    return f"{folder / need} ({MADE_BY[need]})" if need in MADE_BY else need
 
 
 def run(name: str, folder: Path, jobs: int, options: list[str]) -> int:
@@ -88,12 +80,13 @@ def run(name: str, folder: Path, jobs: int, options: list[str]) -> int:
     if target.exists():
         shutil.copyfile(target, fresh)  # some keep the parts that are not measured again
     arguments = benchmark.arguments.format(out=fresh, data=folder, jobs=jobs).split()
-    command = [sys.executable, "-m", benchmark.module, *arguments, *options]
+    command = [sys.executable, "-m", "benchmarks.harness", benchmark.module, *arguments, *options]
     began, code = time.monotonic(), {UNFINISHED: stamps.code(name)} if not options else {}
     child = subprocess.Popen(command, cwd=stamps.ROOT, env={**os.environ, **code}, start_new_session=True)
     try:
-        while (status := _ended(child)) is None:
+        while (status := child.poll()) is None:
             _interrupts.check()
+            time.sleep(0.1)
         if status == 0 and not options:
             stamps.stamp(name, fresh, time.monotonic() - began)
             fresh.replace(target)
@@ -106,22 +99,17 @@ def run(name: str, folder: Path, jobs: int, options: list[str]) -> int:
         fresh.unlink(missing_ok=True)
 
 
-def _ended(child: subprocess.Popen[bytes]) -> int | None:
-    try:
-        return child.wait(timeout=0.1)
-    except subprocess.TimeoutExpired:
-        return None
-
-
 def stale() -> int:
-    found = stamps.stale()
-    for name, why in found.items():
-        print(f"{name:<28} {why}")
+    """Names what is out of date; an error where README quotes some of it."""
+    found, quoted = stamps.stale(), stamps.quoted()
+    for name in sorted(found, key=lambda name: name not in quoted):
+        print(f"{name:<28} {found[name]}{'; README quotes it' if name in quoted else ''}")
+    old = sum(name in found for name in quoted)
+    print(f"README quotes {', '.join(quoted)}: {old} of {len(quoted)} are out of date")
     return 1 if found else 0
 
 
 def everything(folder: Path, jobs: int) -> int:
-    """Every stale result, the oldest first; one that fails does not stop the others."""
     failed = []
     for name in stamps.stale():
         if missing := lacking(name, folder):

@@ -1,4 +1,4 @@
-"""`python -m benchmarks damaged`: state files with changed bytes, and states forged within every checksum.
+"""State files with changed bytes, and states forged within every checksum.
 
 Damaged: bytes of a fleet's file (one that was closed, and one that was killed) are changed at random. Opened, it must
 be refused, or set streams aside and say so, or answer as the undamaged one does; where the write-ahead log of a killed
@@ -7,21 +7,18 @@ changed, to others near them or to limits of their field, and its checksum is ma
 finite answers, and every state it reaches must load again.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Options, option, single
+from benchmarks.harness import Measurement, Options, Result, defaults
 from prophecy.fleet import Fleet, Single
-from prophecy.fleet.slots import PARTS, pack, unpack
+from prophecy.fleet.states import pack, unpack
 from prophecy.streams.record import CLOCK_FIELDS as CLOCK
 from prophecy.streams.record import FIELDS as RECORD
 from prophecy.streams.record import SAMPLE_FIELDS as SAMPLES
@@ -45,13 +42,10 @@ def made(folder: Path) -> tuple[list[Path], list[list[float]]]:
 
 
 def answers(path: Path) -> tuple[str, list[float]]:
-    """What became of a file, and what the streams that are left say next."""
     try:
         with Fleet(path) as fleet:
             said = fleet.predict(list(KEYS)).mean.tolist() if set(fleet) >= set(KEYS) else []
-            if fleet.problems():
-                return "set aside or reported", said
-            return "opened", said
+            return "set aside or reported" if fleet.problems() else "opened", said
     except KeyError:
         return "set aside or reported", []
     except (ValueError, OSError, sqlite3.Error):
@@ -60,13 +54,14 @@ def answers(path: Path) -> tuple[str, list[float]]:
 
 def damaged(count: int, rng: random.Random, folder: Path) -> Counter[str]:
     (files, told), found = made(folder), Counter[str]()
-    whole = {
-        path: {end: Path(f"{path}{end}") for end in ("", "-wal") if Path(f"{path}{end}").exists()} for path in files
+    ends = ("", "-wal", "-shm")
+    contents = {
+        path: {end: Path(f"{path}{end}").read_bytes() for end in ends if Path(f"{path}{end}").exists()}
+        for path in files
     }
-    contents = {path: {end: part.read_bytes() for end, part in parts.items()} for path, parts in whole.items()}
     for number in range(count):
         source, target = files[number % 2], folder / "damaged"
-        for end in ("", "-wal", "-shm"):
+        for end in ends:
             Path(f"{target}{end}").unlink(missing_ok=True)
         parts = {end: bytearray(data) for end, data in contents[source].items()}
         for _ in range(rng.randrange(1, 30)):
@@ -77,9 +72,8 @@ def damaged(count: int, rng: random.Random, folder: Path) -> Counter[str]:
         what, said = answers(target)
         if what == "opened":
             earlier = number % 2 == 1 and said in told
-            what = (
-                "unchanged" if said == told[-1] else "as after an earlier batch" if earlier else "opened and different"
-            )
+            other = "as after an earlier batch" if earlier else "opened and different"
+            what = "unchanged" if said == told[-1] else other
         found[what] += 1
     return found
 
@@ -94,7 +88,7 @@ def forged(count: int, rng: random.Random) -> Counter[str]:
         states.append((stream.state(), timed))
     for number in range(count):
         state, timed = states[number % 2]
-        parts = unpack(state, PARTS)
+        parts = unpack(state)
         for _ in range(rng.randrange(1, 4)):
             name, fields = rng.choice([("record", RECORD), ("clock", CLOCK), ("samples", SAMPLES)])
             field = rng.choice(fields)
@@ -125,13 +119,11 @@ def tried(state: bytes, timed: bool) -> str:
     return "ran"
 
 
-def measured(asked: Options) -> dict[str, Any]:
+def measured(asked: Options) -> Result:
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         found = {"damaged": dict(damaged(asked.damaged, rng, Path(folder)))}
     return found | {"forged": dict(forged(asked.forged, rng))}
 
 
-if __name__ == "__main__":
-    several = (option("--damaged", type=int, default=2000), option("--forged", type=int, default=4000))
-    single(__doc__, measured, *several)
+BENCHMARK = Measurement(__doc__, measured, defaults(damaged=2000, forged=4000))

@@ -1,7 +1,5 @@
 """Equations found by `prophecy.forecast(...).equations()` and by PySINDy, from the same noisy samples in one run.
 
-    python -m benchmarks.equations --out benchmarks/results/equations.json
-
 Six systems, 0, 1, 5 and 10 % noise (of each variable's standard deviation), three draws of it. PySINDy gets the samples
 with plain and with smoothed finite differences and in its weak form, each with sequentially thresholded least squares
 over monomials up to degree 3 at seven thresholds; of these 21 models the one *closest to the truth* is counted, which
@@ -11,22 +9,17 @@ error: Euclidean distance of all coefficients from the true ones over the length
 coefficients first divided by its largest, so that slow variables count. structure: exactly the true terms are there.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from benchmarks.forecast_dev import warm
-from benchmarks.harness import Benchmark, Options
+from benchmarks.harness import Array, Benchmark, Options, Result
 from prophecy.forecasting import forecast
 
-Array = NDArray[np.float64]
 SAMPLES, NOISES, DRAWS = 1000, (0.0, 0.01, 0.05, 0.1), 3
 THRESHOLDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 DRIVE = 1.2
@@ -34,38 +27,29 @@ DRIVE = 1.2
 Coefficients = list[dict[str, float]]
 SYSTEMS: dict[str, tuple[Any, list[float], float, Coefficients]] = {
     "Lorenz": (
-        lambda t, x, y, z: [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z],
-        [1.0, 2.0, 20.0], 0.02,
+        lambda t, x, y, z: [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z], [1.0, 2.0, 20.0], 0.02,
         [{"x": -10, "y": 10}, {"x": 28, "y": -1, "xz": -1}, {"xy": 1, "z": -8 / 3}],
     ),
     "Rössler": (
-        lambda t, x, y, z: [-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)],
-        [1.0, 1.0, 0.1], 0.1,
+        lambda t, x, y, z: [-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)], [1.0, 1.0, 0.1], 0.1,
         [{"y": -1, "z": -1}, {"x": 1, "y": 0.2}, {"": 0.2, "z": -5.7, "xz": 1}],
     ),
     "Van der Pol": (
-        lambda t, x, y: [y, 1.5 * (1 - x**2) * y - x],
-        [1.0, 0.5], 0.05,
-        [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}],
+        lambda t, x, y: [y, 1.5 * (1 - x**2) * y - x], [1.0, 0.5], 0.05, [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}],
     ),
     "Lotka–Volterra": (
-        lambda t, x, y: [1.1 * x - 0.4 * x * y, 0.1 * x * y - 0.4 * y],
-        [10.0, 5.0], 0.05,
+        lambda t, x, y: [1.1 * x - 0.4 * x * y, 0.1 * x * y - 0.4 * y], [10.0, 5.0], 0.05,
         [{"x": 1.1, "xy": -0.4}, {"xy": 0.1, "y": -0.4}],
     ),
     "forced Duffing": (
-        lambda t, x, y: [y, x - x**3 - 0.3 * y + 0.5 * np.cos(DRIVE * t)],
-        [0.5, 0.1], 0.1,
+        lambda t, x, y: [y, x - x**3 - 0.3 * y + 0.5 * np.cos(DRIVE * t)], [0.5, 0.1], 0.1,
         [{"y": 1}, {"x": 1, "xxx": -1, "y": -0.3, "z": 0.5}],
     ),
     "Hindmarsh–Rose": (
         lambda t, x, y, z: [y - x**3 + 3 * x**2 - z + 3.2, 1 - 5 * x**2 - y, 0.006 * (4 * (x + 1.6) - z)],
         [-1.0, 0.0, 3.0], 0.1,
-        [
-            {"": 3.2, "y": 1, "xxx": -1, "xx": 3, "z": -1},
-            {"": 1, "xx": -5, "y": -1},
-            {"": 0.0384, "x": 0.024, "z": -0.006},
-        ],
+        [{"": 3.2, "y": 1, "xxx": -1, "xx": 3, "z": -1}, {"": 1, "xx": -5, "y": -1},
+         {"": 0.0384, "x": 0.024, "z": -0.006}],
     ),
 }  # fmt: skip
 """Rates, start, step, and the true coefficients of each equation by the variables multiplied."""
@@ -78,17 +62,14 @@ def sampled(name: str) -> Array:
     return np.column_stack([values, np.cos(DRIVE * times)]) if name == "forced Duffing" else values
 
 
-def judged(found: Coefficients, truth: Coefficients) -> dict[str, Any]:
-    """Error and structure of the equations that have a true one."""
-    total, length = 0.0, 0.0
-    same = True
-    for here, there in zip(found, truth, strict=False):
+def judged(found: Coefficients, truth: Coefficients) -> Result:
+    pairs = list(zip(found, truth, strict=False))
+    total = length = 0.0
+    for here, there in pairs:
         largest = max(abs(value) for value in there.values())
-        same = same and set(here) == set(there)
-        for term in set(here) | set(there):
-            total += ((here.get(term, 0.0) - there.get(term, 0.0)) / largest) ** 2
+        total += sum(((here.get(term, 0.0) - there.get(term, 0.0)) / largest) ** 2 for term in {*here, *there})
         length += sum((value / largest) ** 2 for value in there.values())
-    return {"error": float(np.sqrt(total / length)), "structure": same}
+    return {"error": float(np.sqrt(total / length)), "structure": all(set(a) == set(b) for a, b in pairs)}
 
 
 def ours(values: Array, step: float) -> Coefficients | None:
@@ -102,24 +83,18 @@ def ours(values: Array, step: float) -> Coefficients | None:
     ]
 
 
-def sindy(values: Array, step: float, truth: Coefficients) -> dict[str, Any]:
-    """The best of 21 models of PySINDy, judged by the truth."""
+def sindy(values: Array, step: float, truth: Coefficients) -> Result:
     import pysindy
 
-    variables = values.shape[1]
-    library = pysindy.PolynomialLibrary(degree=3)
-    letters = "xyz"[:variables]
-    terms = ["".join(term) for p in range(4) for term in combinations_with_replacement(letters, p)]
-    times = step * np.arange(len(values))
-    best: dict[str, Any] = {"error": np.inf, "structure": False}
-    weak = pysindy.WeakPDELibrary(pysindy.PolynomialLibrary(degree=3), spatiotemporal_grid=times, K=200)
-    ways: dict[str, dict[str, Any]] = {
-        "finite differences": {"feature_library": library, "differentiation_method": pysindy.FiniteDifference()},
-        "smoothed differences": {
-            "feature_library": library, "differentiation_method": pysindy.SmoothedFiniteDifference()
-        },
-        "weak form": {"feature_library": weak},
-    }  # fmt: skip
+    terms = ["".join(term) for p in range(4) for term in combinations_with_replacement("xyz"[: values.shape[1]], p)]
+    powers, times = pysindy.PolynomialLibrary(degree=3), step * np.arange(len(values))
+    best: Result = {"error": np.inf, "structure": False}
+    finite, smoothed = pysindy.FiniteDifference(), pysindy.SmoothedFiniteDifference()
+    ways: dict[str, Result] = {
+        "finite differences": {"feature_library": powers, "differentiation_method": finite},
+        "smoothed differences": {"feature_library": powers, "differentiation_method": smoothed},
+        "weak form": {"feature_library": pysindy.WeakPDELibrary(powers, spatiotemporal_grid=times, K=200)},
+    }
     for threshold in THRESHOLDS:
         for way, options in ways.items():
             model = pysindy.SINDy(optimizer=pysindy.STLSQ(threshold=threshold, alpha=1e-6), **options)
@@ -140,7 +115,7 @@ def sindy(values: Array, step: float, truth: Coefficients) -> dict[str, Any]:
     return best
 
 
-def one(job: tuple[str, float, int]) -> dict[str, Any]:
+def one(job: tuple[str, float, int]) -> Result:
     warnings.filterwarnings("ignore")
     name, noise, draw = job
     (_, _, step, truth), clean = SYSTEMS[name], sampled(name)
@@ -157,16 +132,4 @@ def cases(options: Options) -> list[tuple[str, float, int]]:
     return [(name, noise, draw) for name in SYSTEMS for noise in NOISES for draw in range(DRAWS if noise else 1)]
 
 
-def line(row: dict[str, Any]) -> str:
-    theirs = row["pysindy"]
-    ours, rival = (f"{each['error']:.1e} {each['structure']!s:5}" for each in (row["ours"], theirs))
-    return (
-        f"{row['system']:16} {row['noise']:5.2f} ours {ours} {row['seconds']:.2f} s  PySINDy {rival} "
-        f"{theirs.get('way')}, {theirs.get('threshold')}"
-    )
-
-
-BENCHMARK = Benchmark(__doc__, cases, one, lambda rows, _: {"samples": SAMPLES, "rows": rows}, line, start=warm)
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Benchmark(__doc__, cases, one, lambda rows, _: {"samples": SAMPLES, "rows": rows})

@@ -1,23 +1,18 @@
-"""Faults planted in four kinds of streams, and alarms where there are none: `python -m benchmarks faults`.
+"""Faults planted in four kinds of streams, and alarms where there are none.
 
 Each fault begins at row 2 000 of 3 000. It counts as seen where the alarm passes 0.999 while the fault is new (`WITHIN`
 rows); false alarms are counted in streams without a fault, from row 200 on.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from benchmarks.harness import option, single
+from benchmarks.harness import Array, Benchmark, Options, Result, defaults
 from prophecy import Prophecy
 from prophecy.anomalies import find_events
 
-Array = NDArray[np.float64]
 ROWS, AT, WARM, DRAWS, SURE = 3000, 2000, 200, 20, 0.999
 KINDS = ("white noise", "AR(0.9)", "season", "walk")
 WITHIN = {
@@ -30,7 +25,7 @@ WITHIN = {
     "drift, 0.005 sd a step": ROWS - AT,
 }
 """Faults, and within how many rows each must be seen."""
-
+NONE = "no fault"
 K = np.arange(ROWS)
 SEASON = 3.0 * np.sin(2 * np.pi * K / 24)
 
@@ -46,7 +41,6 @@ def stream(kind: str, seed: int) -> tuple[Array, float]:
 def planted(kind: str, fault: str, seed: int) -> Array | None:
     """The stream with a fault from row `AT` on; None where it cannot have it."""
     u, deviation = stream(kind, seed)
-    later = K >= AT
     if fault.startswith("spike"):
         u[AT] += 6.0 * deviation
     elif fault.startswith("shift"):
@@ -60,7 +54,7 @@ def planted(kind: str, fault: str, seed: int) -> Array | None:
             return None
         u[AT:] -= SEASON[AT:]
     else:
-        times = np.where(later, 0.5 if fault == "gain halved" else 3.0, 1.0)
+        times = np.where(K >= AT, 0.5 if fault == "gain halved" else 3.0, 1.0)
         if kind == "walk":
             return np.cumsum(np.diff(u, prepend=0.0) * times)
         calm = SEASON if kind == "season" and fault != "gain halved" else 0.0
@@ -68,31 +62,38 @@ def planted(kind: str, fault: str, seed: int) -> Array | None:
     return u
 
 
-def measured(draws: int = DRAWS) -> dict[str, Any]:
-    """How many of `draws` faults are seen, the kinds of their first events, and how many rows alarm for nothing."""
-    found: dict[str, Any] = {"draws": draws, "seen": {}, "named": {}, "false": {}}
-    for fault, within in WITHIN.items():
-        for kind in KINDS:
-            seen, named = 0, Counter[str]()
-            series = [planted(kind, fault, seed) for seed in range(draws)]
-            for u in series:
-                if u is None:
-                    continue
-                track, before = Prophecy().follow(u, level=0.999), Prophecy()
-                before.observe(u[:AT])
-                seen += bool((track.alarm[AT : AT + within] >= SURE).any())
-                events = find_events(u, track, 1e-3, before.seasons())
-                named.update(str(e.kind) for e in [e for e in events if e.last >= AT and e.first < AT + within][:1])
-            if series[0] is not None:
-                found["seen"].setdefault(fault, {})[kind] = seen
-                found["named"].setdefault(fault, {})[kind] = dict(named.most_common())
-        print(fault, found["seen"][fault], flush=True)
-    for kind in KINDS:
+def one(case: tuple[str, str, int]) -> Result:
+    """How many of `draws` faults are seen, and the kinds of their first events; without a fault, rows that alarm."""
+    kind, fault, draws = case
+    if fault == NONE:
         alarms = [Prophecy().follow(stream(kind, 10_000 + seed)[0]).alarm[WARM:] for seed in range(draws)]
-        found["false"][kind] = float(np.mean(np.concatenate(alarms) >= SURE))
-    print("false", found["false"])
+        return {"kind": kind, "fault": fault, "false": float(np.mean(np.concatenate(alarms) >= SURE))}
+    seen, named = 0, Counter[str]()
+    for u in (planted(kind, fault, seed) for seed in range(draws)):
+        assert u is not None
+        track, before = Prophecy().follow(u, level=0.999), Prophecy()
+        before.observe(u[:AT])
+        end = AT + WITHIN[fault]
+        seen += bool((track.alarm[AT:end] >= SURE).any())
+        events = find_events(u, track, 1e-3, before.seasons())
+        named.update([str(event.kind) for event in events if event.last >= AT and event.first < end][:1])
+    return {"kind": kind, "fault": fault, "seen": seen, "named": dict(named.most_common())}
+
+
+def cases(options: Options) -> list[tuple[str, str, int]]:
+    pairs = [(kind, fault) for fault in WITHIN for kind in KINDS if planted(kind, fault, 0) is not None]
+    return [(*pair, options.draws) for pair in [*pairs, *((kind, NONE) for kind in KINDS)]]
+
+
+def summary(rows: list[Result], options: Options) -> Result:
+    found: Result = {"draws": options.draws, "seen": {}, "named": {}, "false": {}}
+    for row in rows:
+        if row["fault"] == NONE:
+            found["false"][row["kind"]] = row["false"]
+            continue
+        for what in ("seen", "named"):
+            found[what].setdefault(row["fault"], {})[row["kind"]] = row[what]
     return found
 
 
-if __name__ == "__main__":
-    single(__doc__, lambda options: measured(options.draws), option("--draws", type=int, default=DRAWS))
+BENCHMARK = Benchmark(__doc__, cases, one, summary, options=defaults(draws=DRAWS))

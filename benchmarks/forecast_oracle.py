@@ -1,28 +1,22 @@
 """What noise leaves to be found: forecasts of those who know the law, from the same noisy samples as forecast_dev.py.
 
-    python -m benchmarks.forecast_oracle chaos.npz --out benchmarks/results/forecast_oracle.json
-
 The law of each system is the one that assimilation finds exactly without noise; systems where it finds none are left
 out. *state*: parameters known too, only the trajectory is solved for; *parameters*: the terms are known, their
-coefficients are not. Both are followed from the last state, as ours is. No estimate of terms can be expected to do
-better, apart from luck.
+coefficients are not. Both are followed from the last state, as ours is.
 """
 
-from __future__ import annotations
-
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.forecast_dev import CONTEXT, scores, seed
-from benchmarks.harness import DATA, Benchmark, Options
+from benchmarks.harness import DATA, Array, Benchmark, Options, Result, grouped
 from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import search
 from prophecy.laws.problem import Problem
 
-Array = NDArray[np.float64]
 NOISES, KINDS = (0.01, 0.05), {"state": True, "parameters": False}
 
 
@@ -37,7 +31,7 @@ def known(model: Any, values: Array, noise: float, fixed: bool, steps: int) -> A
     return problem.field.paths(problem.states[-1:], steps, 1e-3 * noise, 100.0)[0]
 
 
-def one(job: tuple[str, Array]) -> list[dict[str, Any]]:
+def one(job: tuple[str, Array]) -> list[Result]:
     """Rows of both noises; none where no exact law is found without noise."""
     name, whole = job
     clean, truth = whole[:CONTEXT], whole[CONTEXT:]
@@ -50,7 +44,7 @@ def one(job: tuple[str, Array]) -> list[dict[str, Any]]:
     for noise in NOISES:
         noisy = clean + noise * clean.std(axis=0) * seed(0, name).standard_normal(clean.shape)
         values = (noisy - context.units.centre) / context.units.scale + model.offset
-        row: dict[str, Any] = {"system": name, "noise": noise}
+        row: Result = {"system": name, "noise": noise}
         for kind, fixed in KINDS.items():
             with np.errstate(all="ignore"):
                 path = known(model, values, noise, fixed, len(truth)) - model.offset
@@ -64,17 +58,13 @@ def cases(options: Options) -> list[tuple[str, Array]]:
         return [(name, data[name][0]) for name in data.files]
 
 
-def summary(many: list[list[dict[str, Any]]], options: Options) -> dict[str, Any]:
+def summary(many: list[list[Result]], options: Options) -> Result:
     rows, found = [row for some in many for row in some], {}
-    for noise in NOISES:
-        for kind in KINDS:
-            vpt = [row[kind]["vpt"] for row in rows if row["noise"] == noise]
-            means = {"vpt_median": float(np.median(vpt)), "vpt_mean": float(np.mean(vpt))}
-            found[f"{kind}, noise {noise:g}"] = {"systems": len(vpt), **means}
+    for (noise, some), kind in product(grouped(rows, "noise").items(), KINDS):
+        vpt = [row[kind]["vpt"] for row in some]
+        means = {"vpt_median": float(np.median(vpt)), "vpt_mean": float(np.mean(vpt))}
+        found[f"{kind}, noise {noise:g}"] = {"systems": len(vpt), **means}
     return {"summary": found, "rows": rows}
 
 
 BENCHMARK = Benchmark(__doc__, cases, one, summary, options=(DATA,))
-
-if __name__ == "__main__":
-    BENCHMARK.run()

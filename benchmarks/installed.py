@@ -1,18 +1,10 @@
 """What a newcomer waits for, and what the base package takes on disk.
 
-    python -m benchmarks first_answer     # the README's Python and commands in fresh processes, imports included
-    python -m benchmarks installed        # megabytes, now and before kernels were compiled ahead
-
-A wheel is built and installed into an environment of its own: an editable install looks for changed sources whenever it
-is loaded. Seconds are wall and processor time, the median and the least of several runs; the first run, which may read
-files from disk, is not counted. Megabytes: each set of requirements is installed into a folder of its own, without
-byte code; sizes are those of the files that the installer lists for each package. Version 0.2.0 compiled with Numba and
-needed LLVM.
+`first_answer`, in seconds: the README's Python and commands in fresh processes, from a wheel in an environment of its
+own (an editable install looks for changed sources whenever it is loaded). The first run is not counted.
+`installed`, in megabytes: the files that the installer lists for each package, without byte code.
 """
 
-from __future__ import annotations
-
-import os
 import re
 import resource
 import site
@@ -24,11 +16,10 @@ import tomllib
 import venv
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Options, load, option, single
+from benchmarks.harness import Measurement, Options, Result, load, option
 from benchmarks.speed.measure import machine
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +29,6 @@ EARLIER = ("numpy>=1.26", "scipy>=1.11.2", "numba==0.61.*", "threadpoolctl>=3.5"
 
 
 def wheel(folder: Path) -> list[str]:
-    """The wheel of this checkout, built into a folder."""
     build = ROOT / "build" / f"wheel-cp{sys.version_info.major}{sys.version_info.minor}"  # not the editable one's
     make = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*make, f"-Cbuild-dir={build}", "-w", str(folder), str(ROOT)], check=True)
@@ -72,14 +62,13 @@ def commands(python: str) -> dict[str, list[str]]:
 
 
 def seconds(command: list[str], folder: Path) -> tuple[float, float]:
-    """Wall and processor time of one run."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def first_answer(folder: Path, runs: int) -> dict[str, Any]:
+def first_answer(folder: Path, runs: int) -> Result:
     found = {}
     for name, command in commands(environment(folder)).items():
         took = np.array([seconds(command, folder) for _ in range(runs + 1)][1:])
@@ -90,18 +79,18 @@ def first_answer(folder: Path, runs: int) -> dict[str, Any]:
     return {"runs": runs, "machine": machine(), "load": round(load(), 1), "seconds": found}
 
 
-def megabytes(requirements: list[str], folder: Path) -> dict[str, Any]:
+def megabytes(requirements: list[str], folder: Path) -> Result:
     install(requirements, folder, "--no-compile", "--disable-pip-version-check")
     found = {}
     for package in metadata.distributions(path=[str(folder)]):
         paths = [Path(str(package.locate_file(file))) for file in package.files or ()]
-        bytes_ = sum(os.path.getsize(path) for path in paths if path.is_file())
-        found[f"{package.name} {package.version}"] = round(bytes_ / 1e6, 1)
+        size = sum(path.stat().st_size for path in paths if path.is_file())
+        found[f"{package.name} {package.version}"] = round(size / 1e6, 1)
     largest = dict(sorted(found.items(), key=lambda item: -item[1]))
     return {"megabytes": round(sum(found.values()), 1), "packages": largest}
 
 
-def measured(options: Options) -> dict[str, Any]:
+def measured(options: Options) -> Result:
     base = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -114,6 +103,5 @@ def measured(options: Options) -> dict[str, Any]:
         }
 
 
-if __name__ == "__main__":
-    what = option("what", choices=("seconds", "megabytes"))
-    single(__doc__, measured, what, option("--runs", type=int, default=9))
+WHAT = option("what", choices=("seconds", "megabytes"))
+BENCHMARK = Measurement(__doc__, measured, (WHAT, option("--runs", type=int, default=9)))

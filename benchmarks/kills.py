@@ -1,11 +1,9 @@
-"""`python -m benchmarks.kills [--kills 1000]`: a fleet under load, killed with -9 again and again.
+"""A fleet under load, killed with -9 again and again.
 
 A child observes batches of keyed rows into a state file and prints the number of each batch when it was acknowledged;
 the parent kills it at a random moment and starts it again. In the end every answer the file and the children gave must
 be that of a fleet nothing happened to: nothing acknowledged lost, nothing taken in twice.
 """
-
-from __future__ import annotations
 
 import itertools
 import os
@@ -15,23 +13,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Options, option, single
+from benchmarks.harness import Measurement, Options, Result, defaults
 from prophecy.fleet import Fleet
 from prophecy.fleet.slots import BYTES
 
 KEYS = [f"sensor-{k}" for k in range(40)]
 WILD = 0.05
 """Share of rows at a wild time, up to months away, and of those with a value from 1e-300 to 1e75 in size."""
-
 ROOM = 16
 """Streams in memory, so that many are put aside and come back in every batch."""
 
 
-def batch(number: int) -> dict[str, Any]:
+def batch(number: int) -> Result:
     rng = np.random.default_rng(number)
     keys = rng.choice(KEYS, size=int(rng.integers(1, len(KEYS))), replace=False).tolist()
     times, values = np.full(len(keys), 60.0 * number), rng.standard_normal(len(keys))
@@ -79,22 +75,21 @@ def killed_once(path: Path, rng: random.Random) -> list[str]:
     return [line for line in lines if line.endswith("\n")]
 
 
-def measured(asked: Options) -> dict[str, Any]:
+def measured(asked: Options) -> Result:
     rng, told = random.Random(asked.seed), {}
     with Fleet() as warm:
         warm.observe(**batch(0))  # compiled before the first child is forked
-    start = time.perf_counter()
-    empty = 0
+    start, empty = time.perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state"
+        path = Path(folder, "state")
         for kill in range(asked.kills):
             lines = killed_once(path, rng)
             empty += not lines
             for line in lines:
-                number, said = line.split()
-                if int(number) in told:
+                number, told_now = int(line.split()[0]), float(line.split()[1])
+                if number in told:
                     sys.exit(f"batch {number} was acknowledged twice, the second time after kill {kill}")
-                told[int(number)] = float(said)
+                told[number] = told_now
         left = sorted(os.listdir(folder))
         with Fleet(path, memory=ROOM * BYTES) as fleet:
             last = max(int(note) for *_, note in fleet.batches())
@@ -108,11 +103,8 @@ def measured(asked: Options) -> dict[str, Any]:
             wrong.append(number)
     lost = [number for number in told if number > last]
     same = counts == {row.key: row.count for row in twin.summary(limit=100).rows}
-    return {
-        "kills": asked.kills,
-        "kills_before_a_first_batch": empty,
-        "batches": last + 1,
-        "rows": rows,
+    done = {"kills": asked.kills, "kills_before_a_first_batch": empty, "batches": last + 1, "rows": rows}
+    return done | {
         "acknowledged_and_lost": len(lost),
         "answered_otherwise_than_undisturbed": len(wrong),
         "rows_of_every_stream_as_undisturbed": same,
@@ -122,16 +114,9 @@ def measured(asked: Options) -> dict[str, Any]:
     }
 
 
-def failed(found: dict[str, Any]) -> bool:
+def failed(found: Result) -> bool:
     lost = found["acknowledged_and_lost"] or found["answered_otherwise_than_undisturbed"]
     return bool(lost or found["problems_of_the_file"] or not found["rows_of_every_stream_as_undisturbed"])
 
 
-if __name__ == "__main__":
-    single(
-        __doc__,
-        measured,
-        option("--kills", type=int, default=1000),
-        option("--seed", type=int, default=1),
-        failed=failed,
-    )
+BENCHMARK = Measurement(__doc__, measured, defaults(kills=1000, seed=1), failed)

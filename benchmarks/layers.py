@@ -1,21 +1,16 @@
-"""Layers on a GPU, forward and backward: `python -m benchmarks.layers --out layers-gpu.json [--small]`.
+"""Layers on a GPU, forward and backward.
 
 64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels (in each precision, and as a CUDA graph),
 the same without them, S4-style FFT convolution with autograd, and a loop over time; then the selective scan with its
-readout (N = 16, as in Mamba's benchmark), against the same with all states and a loop. Every contestant is checked
-before it is timed: outputs and gradients of some channels against the same in float64. Memory is the peak beyond
-inputs, outputs and parameters.
+readout (N = 16, as in Mamba's benchmark), against the same with all states and a loop. Outputs and gradients of some
+channels are checked against float64 before anything is timed. Memory is the peak beyond inputs, outputs and parameters.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
-import json
 import platform
 import timeit
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +18,7 @@ import torch
 from torch import Tensor
 
 import prophecy
+from benchmarks.harness import Options, Parts, Result, defaults
 from prophecy.engines import torch_lifted, triton_blocks
 from prophecy.nn import ProphecySSM, scan, selective_scan, stepping
 
@@ -60,18 +56,8 @@ def peak(function: Callable[[], object]) -> int:
     return int(torch.cuda.max_memory_allocated() - before)
 
 
-def make(channels: int, order: int, train: str, windows: bool) -> ProphecySSM:
-    window = np.geomspace(4.0 * order**2, 400.0 * order**2, channels) if windows else 4.0 * order**2
-    return ProphecySSM(channels, order, window, 1.0, train=train, dtype=torch.float32, device=DEVICE)
-
-
 def training(layer: Callable[[Tensor], Tensor], u: Tensor, g: Tensor, parameters: list[Tensor]) -> Callable[[], Any]:
-    """One forward and one backward pass, gradients to u and to the parameters."""
-
-    def both() -> Any:
-        return torch.autograd.grad(layer(u), [u, *parameters], g)
-
-    return both
+    return lambda: torch.autograd.grad(layer(u), [u, *parameters], g)
 
 
 def error_of(layer: ProphecySSM, u: Tensor, g: Tensor, y: Tensor, grads: tuple[Tensor, ...]) -> float:
@@ -108,8 +94,6 @@ class FFT(torch.nn.Module):
 
 
 def looped(layer: ProphecySSM) -> Callable[[Tensor], Tensor]:
-    """The peer: `step` in a Python loop over time."""
-
     def walk(u: Tensor) -> Tensor:
         state, rows = layer.initial_state(len(u)), []
         with stepping(layer):
@@ -121,9 +105,9 @@ def looped(layer: ProphecySSM) -> Callable[[Tensor], Tensor]:
     return walk
 
 
-def precisions(both: Callable[[], Any], errors: Callable[[tuple[Tensor, ...]], float]) -> list[dict[str, Any]]:
+def precisions(both: Callable[[], Any], errors: Callable[[tuple[Tensor, ...]], float]) -> list[Result]:
     """Every way to multiply: the worst error of outputs and gradients, and the time of a training step."""
-    found: list[dict[str, Any]] = []
+    found: list[Result] = []
     for name in triton_blocks.PRECISIONS:
         triton_blocks.use_precision(name)
         try:
@@ -150,14 +134,14 @@ def replayed(both: Callable[[], Any]) -> float:
     return took
 
 
-def layer_case(batch: int, length: int, channels: int, order: int, train: str, windows: bool) -> dict[str, Any]:
-    """One layer against its peers."""
+def layer_case(batch: int, length: int, channels: int, order: int, train: str, windows: bool) -> Result:
     torch.manual_seed(0)
-    layer = make(channels, order, train, windows)
+    window = np.geomspace(4.0 * order**2, 400.0 * order**2, channels) if windows else 4.0 * order**2
+    layer = ProphecySSM(channels, order, window, 1.0, train=train, dtype=torch.float32, device=DEVICE)
     u = torch.randn(batch, length, channels, device=DEVICE, requires_grad=True)
     g = torch.randn(batch, length, channels, device=DEVICE)
     what = "own windows" if windows else "one window"
-    case: dict[str, Any] = {
+    case: Result = {
         "case": f"{batch} x {length} x {channels}, N = {order}, train={train}, {what}",
         "samples": u.numel(), "bytes_u": u.nbytes, "rows": [],
     }  # fmt: skip
@@ -174,20 +158,17 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
             y = run(u)
         grads = both()
         error = error_of(layer, u, g, y, grads)
-        del y, grads
-        row: dict[str, Any] = {"name": name, "error": error}
+        del grads
+        row: Result = {"name": name, "error": error}
         if name == "fused" and DEVICE.type == "cuda" and not windows:
-            with torch.no_grad():
-                made = run(u)
-            case["precisions"] = precisions(both, lambda grads, y=made: error_of(layer, u, g, y, grads))  # type: ignore[misc]
+            case["precisions"] = precisions(both, lambda grads, y=y: error_of(layer, u, g, y, grads))  # type: ignore[misc]
             row["replayed"] = replayed(both)
-            del made
+        del y
         if error < TOLERANCE:
             row["forward"] = clock(lambda run=run: run(u.detach()))  # type: ignore[misc]
             row["forward_backward"] = clock(both)
             row["peak_bytes"] = peak(both)
         case["rows"].append(row)
-        print(case["case"], row, flush=True)
     triton_blocks.use_from()
     steps = min(STEPS, length)
     part, back = u.detach()[:, :steps].clone().requires_grad_(), g[:, :steps]
@@ -195,11 +176,10 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
     took = clock(walk, 3) * length / steps
     case["rows"].append({"name": "loop over time", "forward_backward": took, "run_share": steps / length,
                          "peak_bytes": int(peak(walk) * length / steps)})  # fmt: skip
-    print(case["rows"][-1], flush=True)
     return case
 
 
-def selective_case(batch: int, length: int, width: int, order: int) -> dict[str, Any]:
+def selective_case(batch: int, length: int, width: int, order: int) -> Result:
     """Mamba's recurrence with its readout, every step, B and C its own: one kernel each way, all states, and a loop."""
     torch.manual_seed(1)
     u, g = (torch.randn(batch, length, width, device=DEVICE) for _ in range(2))
@@ -223,7 +203,7 @@ def selective_case(batch: int, length: int, width: int, order: int) -> dict[str,
     exact = [part.detach().double().requires_grad_() for part in few]
     narrow = [part.detach().contiguous().requires_grad_() for part in few]
     wanted = torch.autograd.grad(loop(*exact)[:, :64].square().sum(), exact)
-    case: dict[str, Any] = {
+    case: Result = {
         "case": f"selective scan, {batch} x {length} x {width}, N = {order}", "samples": u.numel(), "rows": [],
     }  # fmt: skip
     for name, run in (("fused", lambda *a: selective_scan(*a)[0]), ("all states", states)):
@@ -234,7 +214,6 @@ def selective_case(batch: int, length: int, width: int, order: int) -> dict[str,
             forward = clock(lambda run=run: run(*given), 5)  # type: ignore[misc]
         row = {"name": name, "error": error, "forward": forward, "forward_backward": clock(both)}
         case["rows"].append(row | {"peak_bytes": peak(both)})
-        print(case["case"], case["rows"][-1], flush=True)
     steps = min(STEPS, length)
     cut = [part.detach()[:, :steps].clone().requires_grad_() if part.ndim == 3 else part for part in given]
     slow = clock(lambda: torch.autograd.grad(loop(*cut), cut, g[:, :steps]), 3) * length / steps
@@ -242,35 +221,36 @@ def selective_case(batch: int, length: int, width: int, order: int) -> dict[str,
     return case
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--small", action="store_true", help="sizes for a CPU, to see that everything runs")
-    small = parser.parse_args().small
-    result: dict[str, Any] = {
-        "experiment": "layers-gpu",
-        "device": torch.cuda.get_device_name() if DEVICE.type == "cuda" else platform.processor(),
-        "torch": torch.__version__, "python": platform.python_version(), "version": prophecy.__version__,
-        "tolerance": TOLERANCE, "cases": [],
-    }  # fmt: skip
-    out, size = parser.parse_args().out, (4, 256, 8) if small else (64, 4096, 512)
-    cases: list[Callable[[], dict[str, Any]]] = [
-        lambda: layer_case(*size, 64, "readout", False),
-        lambda: layer_case(*size, 64, "all", True),
-        lambda: layer_case(*size, 16, "readout", False),
-        lambda: selective_case(2, 256, 8, 16) if small else selective_case(8, 4096, 1024, 16),
-    ]
-    for case in cases:
-        try:
-            result["cases"].append(case())
-        except Exception as error:  # one broken case must not cost the others their device time
-            result["cases"].append({"failed": f"{type(error).__name__}: {error}"[:500]})
-            print("failed:", error, flush=True)
+def parts(options: Options) -> dict[str, Callable[[], Any]]:
+    size = (4, 256, 8) if options.small else (64, 4096, 512)
+    scanned = (2, 256, 8, 16) if options.small else (8, 4096, 1024, 16)
+    return {
+        "readout, 64": partial(case_of, layer_case, *size, 64, "readout", False),
+        "all, 64": partial(case_of, layer_case, *size, 64, "all", True),
+        "readout, 16": partial(case_of, layer_case, *size, 16, "readout", False),
+        "selective": partial(case_of, selective_case, *scanned),
+    }
+
+
+def case_of(case: Callable[..., Result], *size: Any) -> Result:
+    try:
+        return case(*size)
+    except Exception as error:  # one broken case must not cost the others their device time
+        return {"failed": f"{type(error).__name__}: {error}"[:500]}
+    finally:
         if DEVICE.type == "cuda":
             torch.cuda.empty_cache()
-        out.write_text(json.dumps(result, indent=1))
-    print(json.dumps(result["cases"][-1]), flush=True)
 
 
-if __name__ == "__main__":
-    main()
+def facts(options: Options) -> Result:
+    device = torch.cuda.get_device_name() if DEVICE.type == "cuda" else platform.processor()
+    versions = {"torch": torch.__version__, "python": platform.python_version(), "version": prophecy.__version__}
+    return {"experiment": "layers-gpu", "device": device, **versions, "tolerance": TOLERANCE}
+
+
+def put(result: Result, part: str, found: Result, options: Options) -> None:
+    cases = {case.get("part", ""): case for case in result.get("cases", ())} | {part: {"part": part, **found}}
+    result["cases"] = [cases[name] for name in parts(options) if name in cases]
+
+
+BENCHMARK = Parts(__doc__, parts, defaults(small=False), facts, put)

@@ -4,12 +4,9 @@
 
 NAB is a checkout of the public repository (`numenta/NAB`): data/KIND/NAME.csv with the columns timestamp (UTC) and
 value, and labels/combined_windows.json. FOLDER then holds nab_dev.npz (`KIND/NAME/time` in seconds since 1970,
-`KIND/NAME/value`) and nab_dev_windows.json (`KIND/NAME`: pairs of first and last moment). Unless told otherwise, the
-four kinds that benchmarks/results/nab.json was made on are packed: 38 of 58 files. Rows stay as they are, also where
-times do not increase.
+`KIND/NAME/value`) and nab_dev_windows.json (`KIND/NAME`: pairs of first and last moment). Rows stay as they are, also
+where times do not increase.
 """
-
-from __future__ import annotations
 
 import argparse
 import csv
@@ -25,25 +22,22 @@ KINDS = ("artificialNoAnomaly", "artificialWithAnomaly", "realAWSCloudwatch", "r
 
 def table(path: Path) -> tuple[Any, Any]:
     """Times in seconds since 1970, read as UTC, and values of one file."""
-    times, values = [], []
     with path.open(newline="") as lines:
-        rows = csv.reader(lines)
-        header = [cell.strip().lower() for cell in next(rows, [])]
-        if header != ["timestamp", "value"]:
-            raise SystemExit(f"{path}: its columns should be timestamp and value, got {header}")
-        for row in rows:
-            if len(row) != 2:
-                raise SystemExit(f"{path}, line {rows.line_num}: two cells are expected, got {row}")
-            try:
-                times.append(datetime.fromisoformat(row[0].strip()).replace(tzinfo=UTC).timestamp())
-                values.append(float(row[1]))
-            except ValueError as error:
-                raise SystemExit(f"{path}, line {rows.line_num}: {error}") from None
+        header, *rows = csv.reader(lines)
+    if [cell.strip().lower() for cell in header] != ["timestamp", "value"]:
+        raise SystemExit(f"{path}: its columns should be timestamp and value, got {header}")
+    times, values = [], []
+    for number, row in enumerate(rows, 2):
+        try:
+            moment, value = row
+            times.append(datetime.fromisoformat(moment.strip()).replace(tzinfo=UTC).timestamp())
+            values.append(float(value))
+        except ValueError as error:
+            raise SystemExit(f"{path}, line {number}: {error}") from None
     return np.array(times).astype(np.int64), np.array(values, dtype=np.float64)
 
 
 def pack(source: Path, folder: Path, kinds: tuple[str, ...] = KINDS) -> list[str]:
-    """Writes both files to `folder` and gives the names of the series in them."""
     labels_at = source / "labels" / "combined_windows.json"
     if not labels_at.is_file():
         raise SystemExit(f"{labels_at} is not there: NAB should be a checkout of numenta/NAB, got {source}")
@@ -65,14 +59,10 @@ def pack(source: Path, folder: Path, kinds: tuple[str, ...] = KINDS) -> list[str
     return sorted(windows)
 
 
-def main() -> None:
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, metavar="NAB")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--kinds", nargs="+", default=KINDS)
     options = parser.parse_args()
     print(f"{options.folder}: {len(pack(options.source, options.folder, tuple(options.kinds)))} series")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,18 +1,12 @@
 """Ordinary series: ours beside what forecasters use, on the same series in one run.
 
-    python -m benchmarks.ordinary DATA [--out benchmarks/results/ordinary.json]
-
 DATA is what benchmarks.ordinary_data builds. Rivals need statsforecast and flaircast, whose pandas is older than
 ours: run this in their environment. Without them ours and the seasonal naive are run alone.
 
 Per series sMAPE (%), MASE, coverage of 50, 80 and 95 % intervals, mean scaled interval score at 95 % (MSIS) and
-seconds of CPU time; averaged over the series of a set. Ours runs on every series. Rivals that need seconds each run on
-every n-th (`EVERY`, counted within the set), and `ours_same` is ours on exactly those series, so that each comparison
-is on the same ones. Contexts longer than `LONGEST` values are cut to their latest for the rivals alone, which would
-take minutes otherwise.
+seconds of CPU time; averaged over the series of a set. Rivals that need seconds each run on every n-th (`EVERY`) of a
+set, and `ours_same` is ours on exactly those. The rivals alone are given the last `LONGEST` values, for their time.
 """
-
-from __future__ import annotations
 
 import json
 import time
@@ -26,16 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import DATA, Benchmark, Options, option
+from benchmarks.harness import DATA, Benchmark, Options, Result, defaults, grouped
 from prophecy.evaluation import smape
 from prophecy.forecasting import forecast
+from prophecy.tables.backtesting import seasonal_naive
 
 LEVELS = (50, 80, 95)
 PROBABILITIES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
 LONGEST = 1000
-SLOW, SLOWEST = ("AutoETS", "AutoTheta"), ("AutoARIMA",)
-EVERY = {"short": {"fast": 1, "slow": 1, "slowest": 20}, "hourly": {"fast": 1, "slow": 10, "slowest": 0}}
-EVERY["ett"] = {"fast": 1, "slow": 10, "slowest": 0}  # 0: not run, half a minute a series
+EVERY = {"AutoETS": (1, 10), "AutoTheta": (1, 10), "AutoARIMA": (20, 0)}
+"""Of short sets, and of hourly ones; 0: not run, half a minute a series. Others run on every series."""
+
 METRICS = ("smape", "mase", "msis", "coverage_50", "coverage_80", "coverage_95", "seconds")
 OURS = "prophecy"
 UNTOLD = f"{OURS}, season not given"
@@ -66,14 +61,14 @@ PARTS = ("context", "context_lengths", "future", "horizons", "seasons")
 KINDS = {1: "yearly", 4: "quarterly", 12: "monthly", 24: "hourly"}
 
 
-def _series(group: str, parts: dict[str, Any]) -> Iterator[Case]:
-    ends, futures = np.cumsum(parts["context_lengths"]), np.cumsum(parts["horizons"])
-    for end, length, last, horizon, season in zip(
-        ends, parts["context_lengths"], futures, parts["horizons"], parts["seasons"], strict=True
-    ):
-        name = group.replace("_", " ") if group.startswith("m4") else f"{group} {KINDS.get(int(season), season)}"
-        context = np.asarray(parts["context"][end - length : end], dtype=np.float64)
-        yield Case(name, context, np.asarray(parts["future"][last - horizon : last], dtype=np.float64), int(season))
+def _series(group: str, parts: Result) -> Iterator[Case]:
+    contexts, futures = (
+        np.split(np.asarray(parts[values], dtype=np.float64), np.cumsum(parts[lengths])[:-1])
+        for values, lengths in (("context", "context_lengths"), ("future", "horizons"))
+    )
+    for context, future, season in zip(contexts, futures, parts["seasons"].tolist(), strict=True):
+        name = group.replace("_", " ") if group.startswith("m4") else f"{group} {KINDS.get(season, season)}"
+        yield Case(name, context, future, season)
 
 
 def _windows(name: str, table: Any) -> Iterator[Case]:
@@ -89,26 +84,17 @@ def ours(case: Case, season: bool = True) -> Any:
     return made.quantile(PROBABILITIES)
 
 
-def seasonal_naive(case: Case) -> Any:
-    """The last season again; normal intervals from its errors inside the context, growing with the seasons ahead."""
-    m = case.season if len(case.context) > case.season else 1
-    ahead = np.arange(len(case.future))
-    path = case.context[len(case.context) - m + ahead % m]
-    scale = np.std(case.context[m:] - case.context[:-m]) * np.sqrt(1 + ahead // m)
-    scores = np.array([-1.959964, -1.281552, -0.67449, 0.0, 0.67449, 1.281552, 1.959964])
-    return path + scores[:, None] * scale
+def repetition(case: Case) -> Any:
+    return seasonal_naive(case.context, len(case.future), 0.95, case.season).quantile(PROBABILITIES)
 
 
 def statsforecast_model(name: str, case: Case) -> Any:
     from statsforecast import models
 
-    options = {"season_length": case.season}
-    made = getattr(models, name)(**options).forecast(
-        y=np.asarray(case.context[-LONGEST:], dtype=np.float64), h=len(case.future), level=list(LEVELS)
-    )
-    lower = [made[f"lo-{level}"] for level in reversed(LEVELS)]
-    upper = [made[f"hi-{level}"] for level in LEVELS]
-    return np.array([*lower, made["mean"], *upper], dtype=np.float64)
+    model = getattr(models, name)(season_length=case.season)
+    made = model.forecast(y=case.context[-LONGEST:], h=len(case.future), level=list(LEVELS))
+    names = [*(f"lo-{level}" for level in reversed(LEVELS)), "mean", *(f"hi-{level}" for level in LEVELS)]
+    return np.array([made[name] for name in names], dtype=np.float64)
 
 
 def flair(case: Case) -> Any:
@@ -120,12 +106,8 @@ def flair(case: Case) -> Any:
 
 
 def methods() -> dict[str, Callable[[Case], Any]]:
-    """Ours, and of the rivals those that are installed."""
-    found: dict[str, Callable[[Case], Any]] = {
-        OURS: ours,
-        UNTOLD: partial(ours, season=False),
-        "seasonal naive": seasonal_naive,
-    }
+    found: dict[str, Callable[[Case], Any]] = {OURS: ours, UNTOLD: partial(ours, season=False)}
+    found["seasonal naive"] = repetition
     if find_spec("statsforecast"):
         found |= {name: partial(statsforecast_model, name) for name in ("Theta", "AutoETS", "AutoARIMA", "AutoTheta")}
     return found | ({"FLAIR": flair} if find_spec("flaircast") else {})
@@ -151,10 +133,9 @@ def scores(case: Case, quantiles: Any, seconds: float) -> dict[str, float]:
     }
 
 
-def one(job: tuple[str, int, Case]) -> dict[str, Any]:
-    """The scores of one method on one series: none where it could not forecast it."""
+def one(job: tuple[str, int, Case]) -> Result:
     name, step, case = job
-    row: dict[str, Any] = {"set": case.dataset, "method": name, "every": step, "failed": True}
+    row: Result = {"set": case.dataset, "method": name, "every": step, "failed": True}
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -168,13 +149,10 @@ def one(job: tuple[str, int, Case]) -> dict[str, Any]:
 
 
 def every(name: str, dataset: str) -> int:
-    kind = "ett" if dataset.startswith("ett") else "hourly" if "hourly" in dataset else "short"
-    speed = "slowest" if name in SLOWEST else "slow" if name in SLOW else "fast"
-    return EVERY[kind][speed]
+    return EVERY.get(name, (1, 1))["hourly" in dataset or dataset.startswith("ett")]
 
 
 def cases(options: Options) -> Iterator[tuple[str, int, Case]]:
-    """Every method on every n-th series of every set."""
     sets: dict[str, list[Case]] = {}
     for case in series(options.data):
         sets.setdefault(case.dataset, []).append(case)
@@ -185,13 +163,13 @@ def cases(options: Options) -> Iterator[tuple[str, int, Case]]:
                 yield from ((name, step, case) for case in members[:: options.thin][::step])
 
 
-def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+def summary(rows: list[Result], options: Options) -> Result:
     """A row per set and method; rivals of `--rivals` keep their rows of an earlier run."""
-    found: list[dict[str, Any]] = []
-    for dataset in dict.fromkeys(row["set"] for row in rows):
-        mine = [row for row in rows if (row["set"], row["method"]) == (dataset, OURS)]
-        for name in dict.fromkeys(row["method"] for row in rows if row["set"] == dataset):
-            done = [row for row in rows if (row["set"], row["method"]) == (dataset, name)]
+    found: list[Result] = []
+    for dataset, some in grouped(rows, "set").items():
+        ways = grouped(some, "method")
+        mine = ways.get(OURS, [])
+        for name, done in ways.items():
             found.append(_row(dataset, name, done, mine[:: done[0]["every"]], options.thin))
         for row in json.loads(options.rivals.read_text())["rows"] if options.rivals else ():
             if row["set"] == dataset and row["method"] not in (OURS, UNTOLD):
@@ -203,9 +181,9 @@ def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
     return {"data": options.data.name, "thin": options.thin, "numpy": np.__version__, "rows": found}
 
 
-def _row(dataset: str, name: str, done: list[Any], mine: list[Any], thin: int) -> dict[str, Any]:
+def _row(dataset: str, name: str, done: list[Any], mine: list[Any], thin: int) -> Result:
     both = [(a, b) for a, b in zip(done, mine, strict=True) if not (a["failed"] or b["failed"])]
-    row: dict[str, Any] = {"set": dataset, "method": name, "every": done[0]["every"] * thin, "series": len(both)}
+    row: Result = {"set": dataset, "method": name, "every": done[0]["every"] * thin, "series": len(both)}
     row["failed"] = sum(a["failed"] for a in done)
     if both:
         row |= _means([a for a, _ in both])
@@ -214,19 +192,8 @@ def _row(dataset: str, name: str, done: list[Any], mine: list[Any], thin: int) -
     return row
 
 
-def _means(rows: list[dict[str, Any]]) -> dict[str, float]:
+def _means(rows: list[Result]) -> dict[str, float]:
     return {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
 
 
-BENCHMARK = Benchmark(
-    __doc__, cases, one, summary,
-    lambda row: f"{row['set']:14} {row['method']:26} {row.get('mase', float('nan')):.3f} {row.get('why', '')}",
-    (
-        DATA,
-        option("--rivals", type=Path, help="a result file whose rows of rivals stand in for running them"),
-        option("--thin", type=int, default=1, help="every n-th series of each set, for a quick look"),
-    ),
-)  # fmt: skip
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Benchmark(__doc__, cases, one, summary, options=(DATA, *defaults(rivals=Path, thin=1)))

@@ -1,27 +1,21 @@
 """The series a first course begins with, each against the rival that knows what it is.
 
-    python -m benchmarks.plain --jobs 2 --out benchmarks/results/plain.json
-
 `error`: mean absolute error of `forecast(...).point` over that of the rival, both summed over 20 draws; against the
 signal without its noise where there is one, else against what came. `holds`: the share of coming values inside the
 interval of level 0.8, of all leads, of the first fifth and of the last. `seconds`: processor time of a forecast.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
-from benchmarks.harness import Benchmark, Options, option
+from benchmarks.harness import Array, Benchmark, Options, Result, defaults, grouped
 from prophecy import forecast
 
-Array = NDArray[np.float64]
 Random = np.random.Generator
 Rival = Callable[[Array, int], Array]
 DRAWS, LEVEL = 20, 0.8
@@ -36,19 +30,11 @@ class Kind(NamedTuple):
     season: int | None = None
 
 
-# Rivals.
+def level(of: Callable[[Array], Any]) -> Rival:
+    return lambda y, steps: np.full(steps, of(y))
 
 
-def mean(y: Array, steps: int) -> Array:
-    return np.full(steps, y.mean())
-
-
-def median(y: Array, steps: int) -> Array:
-    return np.full(steps, np.median(y))
-
-
-def newest(y: Array, steps: int) -> Array:
-    return np.full(steps, y[-1])
+mean, median, newest = level(np.mean), level(np.median), level(lambda y: y[-1])
 
 
 def drift(y: Array, steps: int) -> Array:
@@ -93,12 +79,9 @@ def autoregression(y: Array, steps: int, most: int = 10) -> Array:
 
 def smoothing(y: Array, steps: int) -> Array:
     """Simple exponential smoothing, its gain by least squares."""
-    best, level = np.inf, 0.0
-    for gain in np.linspace(0.02, 1, 50):
-        levels = lfilter([gain], [1, gain - 1], y, zi=[(1 - gain) * y[0]])[0]
-        cost = float(np.sum((y[1:] - levels[:-1]) ** 2))
-        best, level = min((best, level), (cost, levels[-1]))
-    return np.full(steps, level)
+    levels = [lfilter([g], [1, g - 1], y, zi=[(1 - g) * y[0]])[0] for g in np.linspace(0.02, 1, 50)]
+    best = min(levels, key=lambda path: float(np.sum((y[1:] - path[:-1]) ** 2)))
+    return np.full(steps, best[-1])
 
 
 def sinusoids(count: int, slope: bool = False) -> Rival:
@@ -129,13 +112,10 @@ def sinusoids(count: int, slope: bool = False) -> Rival:
 
 def approach(y: Array, steps: int) -> Array:
     """An exponential approach to a level, its time by least squares."""
-    t, best, path = np.arange(len(y) + steps), np.inf, np.zeros(steps)
-    for tau in np.geomspace(2, 4 * len(y), 60):
-        x = np.column_stack([np.ones(len(t)), np.exp(-t / tau)])
-        found = np.linalg.lstsq(x[: len(y)], y, rcond=None)[0]
-        cost = float(np.sum((y - x[: len(y)] @ found) ** 2))
-        best, path = min((best, path), (cost, x[len(y) :] @ found), key=lambda pair: pair[0])
-    return path
+    n, t = len(y), np.arange(len(y) + steps)
+    tables = [np.column_stack([np.ones(len(t)), np.exp(-t / tau)]) for tau in np.geomspace(2, 4 * n, 60)]
+    paths = [x @ np.linalg.lstsq(x[:n], y, rcond=None)[0] for x in tables]
+    return np.asarray(min(paths, key=lambda path: float(np.sum((y - path[:n]) ** 2)))[n:])
 
 
 def logistic(y: Array, steps: int) -> Array:
@@ -149,18 +129,9 @@ def logistic(y: Array, steps: int) -> Array:
     return curve(min(fits, key=lambda fit: fit.cost).x)[len(y) :]
 
 
-def without_the_last(rival: Rival) -> Rival:
-    return lambda y, steps: rival(y[:-1], steps + 1)[1:]
-
-
-# Kinds.
-
-
 def autoregressive(n: int, *weights: float, level: float = 0.0) -> Callable[[Random], tuple[Array, None]]:
-    def make(rng: Random) -> tuple[Array, None]:
-        return level + lfilter([1], [1, *(-w for w in weights)], rng.standard_normal(n + 200))[200:], None
-
-    return make
+    filtered = [1, *(-w for w in weights)]
+    return lambda rng: (level + lfilter([1], filtered, rng.standard_normal(n + 200))[200:], None)
 
 
 def noisy(n: int, signal: Callable[[Array, Random], Array], noise: float) -> Callable[[Random], tuple[Array, Array]]:
@@ -192,19 +163,17 @@ def week(t: Array, rng: Random) -> Array:
     return np.asarray(rng.normal(0, 3, 7)[t.astype(int) % 7])
 
 
-def exponential(rng: Random) -> tuple[Array, Array]:
-    clean = 5 * np.exp(0.03 * np.arange(100.0))
-    return clean * np.exp(0.05 * rng.standard_normal(100)), clean
+def growing(n: int, signal: Callable[[Array], Array], noise: float) -> Callable[[Random], tuple[Array, Array]]:
+    clean = signal(np.arange(float(n)))
+    return lambda rng: (clean * np.exp(noise * rng.standard_normal(n)), clean)
 
 
-def growing_season(rng: Random) -> tuple[Array, Array]:
-    t = np.arange(144.0)
-    clean = (100 + t) * (1 + 0.2 * np.sin(2 * np.pi * t / 12))
-    return clean * np.exp(0.03 * rng.standard_normal(144)), clean
+def weekly(t: Array, _: Random) -> Array:
+    return 50 + 10 * np.sin(2 * np.pi * t / 7)
 
 
 def outliers(rng: Random) -> tuple[Array, Array]:
-    y, clean = noisy(428, lambda t, _: 50 + 10 * np.sin(2 * np.pi * t / 7), 1.0)(rng)
+    y, clean = noisy(428, weekly, 1.0)(rng)
     y[rng.choice(np.arange(20, 390), 6, replace=False)] += rng.choice([-1, 1], 6) * rng.uniform(100, 400, 6)
     return y, clean
 
@@ -222,13 +191,9 @@ def wild(rng: Random) -> tuple[Array, None]:
 
 
 def wild_week(rng: Random) -> tuple[Array, Array]:
-    y, clean = noisy(228, lambda t, _: 50 + 10 * np.sin(2 * np.pi * t / 7), 1.0)(rng)
+    y, clean = noisy(228, weekly, 1.0)(rng)
     y[199] += 80
     return y, clean
-
-
-def demand(rng: Random) -> tuple[Array, None]:
-    return (rng.random(230) < 0.27) * rng.geometric(0.4, 230) * 1.0, None
 
 
 def season_of_logarithms(y: Array, steps: int) -> Array:
@@ -237,9 +202,7 @@ def season_of_logarithms(y: Array, steps: int) -> Array:
 
 
 KINDS: dict[str, Kind] = {
-    "AR(1), 0.5": Kind(autoregressive(400, 0.5, level=10), 40, autoregression),
-    "AR(1), 0.7": Kind(autoregressive(400, 0.7, level=10), 40, autoregression),
-    "AR(1), 0.9": Kind(autoregressive(400, 0.9, level=10), 40, autoregression),
+    **{f"AR(1), {w}": Kind(autoregressive(400, w, level=10), 40, autoregression) for w in (0.5, 0.7, 0.9)},
     "AR(2), a cycle": Kind(autoregressive(400, 1.5, -0.75), 40, autoregression),
     "MA(1)": Kind(of_noise(321, lambda e: e[1:] + 0.8 * e[:-1]), 20, autoregression),
     "white noise": Kind(of_noise(220, lambda e: 5 + e), 20, mean),
@@ -255,7 +218,7 @@ KINDS: dict[str, Kind] = {
     ),
     "line, 45 values": Kind(noisy(60, lambda t, _: 3 + 0.5 * t, 2.0), 15, line),
     "line, 10 values": Kind(noisy(14, lambda t, _: 10 + t, 1.0), 4, line),
-    "exponential": Kind(exponential, 20, of_logarithms(line)),
+    "exponential": Kind(growing(100, lambda t: 5 * np.exp(0.03 * t), 0.05), 20, of_logarithms(line)),
     "exponential approach": Kind(noisy(110, lambda t, _: 20 + 60 * np.exp(-0.04 * t), 1.0), 30, approach),
     "early logistic": Kind(noisy(90, lambda t, _: 100 / (1 + np.exp(-0.1 * (t - 60))), 0.5), 30, logistic),
     "sine": Kind(noisy(360, sine, 0.3), 60, sinusoids(1)),
@@ -265,18 +228,21 @@ KINDS: dict[str, Kind] = {
     "season of 900": Kind(noisy(4950, long_season, 1.0), 450, last_season(900)),
     "week": Kind(noisy(238, week, 1.0), 28, mean_season(7)),
     "months": Kind(noisy(120, lambda t, _: 20 + 0.1 * t + 5 * np.sin(t * np.pi / 6), 1.0), 24, last_season(12), 12),
-    "growing season": Kind(growing_season, 24, season_of_logarithms, 12),
+    "growing season": Kind(
+        growing(144, lambda t: (100 + t) * (1 + 0.2 * np.sin(2 * np.pi * t / 12)), 0.03), 24, season_of_logarithms, 12
+    ),
     "six outliers": Kind(outliers, 28, median_season(7, 8)),
     "-9999 for missing": Kind(sentinels, 24, median_season(24, 20)),
-    "the last value is wild, AR": Kind(wild, 20, without_the_last(autoregression)),
+    "the last value is wild, AR": Kind(wild, 20, lambda y, steps: autoregression(y[:-1], steps + 1)[1:]),
     "the last value is wild, week": Kind(wild_week, 28, median_season(7, 8)),
-    "demand, mostly none": Kind(demand, 30, median),
+    "demand, mostly none": Kind(
+        lambda rng: ((rng.random(230) < 0.27) * rng.geometric(0.4, 230) * 1.0, None), 30, median
+    ),
     "counts": Kind(lambda rng: (rng.poisson(4, 220) * 1.0, None), 20, median),
 }
 
 
-def one(job: tuple[str, int]) -> dict[str, Any]:
-    """A draw of a kind: both errors, what the interval held at every lead, processor time."""
+def one(job: tuple[str, int]) -> Result:
     kind = KINDS[job[0]]
     series, clean = kind.make(np.random.default_rng(1000 + job[1]))
     context, came = series[: -kind.ahead], series[-kind.ahead :]
@@ -289,38 +255,22 @@ def one(job: tuple[str, int]) -> dict[str, Any]:
     return {"kind": job[0], "ours": ours, "theirs": theirs, "held": held.tolist(), "seconds": spent}
 
 
-def row(parts: list[dict[str, Any]]) -> dict[str, float]:
+def row(parts: list[Result]) -> dict[str, float]:
     held = np.mean([part["held"] for part in parts], axis=0)
     fifth = max(1, len(held) // 5)
-    return {
-        "error": round(sum(part["ours"] for part in parts) / sum(part["theirs"] for part in parts), 3),
-        "holds": round(float(held.mean()), 3),
-        "first": round(float(held[:fifth].mean()), 3),
-        "last": round(float(held[-fifth:].mean()), 3),
-        "seconds": round(float(np.median([part["seconds"] for part in parts])), 4),
-    }
+    error = sum(part["ours"] for part in parts) / sum(part["theirs"] for part in parts)
+    shares = {"holds": held.mean(), "first": held[:fifth].mean(), "last": held[-fifth:].mean()}
+    found = {name: round(float(value), 3) for name, value in {"error": error, **shares}.items()}
+    return found | {"seconds": round(float(np.median([part["seconds"] for part in parts])), 4)}
 
 
 def cases(options: Options) -> list[tuple[str, int]]:
     return [(name, draw) for name in options.only for draw in range(options.draws)]
 
 
-def summary(parts: list[dict[str, Any]], options: Options) -> dict[str, Any]:
-    rows = {name: [part for part in parts if part["kind"] == name] for name in options.only}
-    found = {name: row(some) for name, some in rows.items() if some}
-    for name, cells in found.items():
-        print(f"{name:30s}" + "".join(f"{cells[key]:8.3f}" for key in cells))
+def summary(parts: list[Result], options: Options) -> Result:
+    found = {name: row(some) for name, some in grouped(parts, "kind").items()}
     return {"draws": options.draws, "level": LEVEL, "kinds": found}
 
 
-def line(part: dict[str, Any]) -> str:
-    return f"{part['kind']:30s} {part['ours']:9.3g} rival {part['theirs']:9.3g} {part['seconds']:.3f} s"
-
-
-BENCHMARK = Benchmark(
-    __doc__, cases, one, summary, line,
-    (option("--draws", type=int, default=DRAWS), option("--only", nargs="*", default=list(KINDS), help="kinds")),
-)  # fmt: skip
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Benchmark(__doc__, cases, one, summary, options=defaults(draws=DRAWS, only=tuple(KINDS)))

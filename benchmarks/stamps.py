@@ -1,8 +1,7 @@
 """Result files and the code that made them."""
 
-from __future__ import annotations
-
 import json
+import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,31 +18,22 @@ SOURCES = (*(ROOT / name for name in ("benchmarks", "examples", "reproduction"))
 
 
 def path(name: str) -> Path:
-    """The result file of a benchmark."""
     return FOLDER / f"{name}.json"
 
 
 def code(name: str) -> str:
-    """Digest of the code that a benchmark's numbers depend on."""
-    module = BENCHMARKS[name].module
-    inside = f"{module}.__main__" if (ROOT / module.replace(".", "/")).is_dir() else module
-    return keys.digest(SOURCES, inside, keys.WHOLE)[:16]
+    return keys.digest(SOURCES, BENCHMARKS[name].module, keys.WHOLE)[:16]
 
 
 def made(file: Path) -> dict[str, Any]:
     """What a file says about its making: commit, date, code and seconds; nothing where it has no stamp."""
-    try:
-        content = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return {}
+    content = json.loads(file.read_text()) if file.exists() else {}
     return dict(content.get("stamp", {})) if isinstance(content, dict) else {}
 
 
 def stamp(name: str, file: Path, seconds: float) -> None:
-    """Write into a fresh result file by which code it was made."""
     content = json.loads(file.read_text())
-    if not isinstance(content, dict):
-        content = {"rows": content}
+    content = content if isinstance(content, dict) else {"rows": content}
     day = datetime.now(UTC).date().isoformat()
     stamped = {"commit": commit(), "date": day, "code": code(name), "seconds": round(seconds)}
     _files.write_json(file, {"stamp": stamped, **{key: value for key, value in content.items() if key != "stamp"}})
@@ -51,13 +41,15 @@ def stamp(name: str, file: Path, seconds: float) -> None:
 
 def commit() -> str:
     """The commit of this checkout, with a + where its files have changed since."""
-    short = _git("rev-parse", "--short", "HEAD")
-    return short + ("+" if _git("status", "--porcelain", "--untracked-files=no", "src", "benchmarks/*.py") else "")
+    short, changed = (
+        subprocess.run(["git", *asked], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        for asked in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "-uno", "src", "benchmarks/*.py"])
+    )
+    return short + ("+" if changed else "")
 
 
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+def quoted() -> list[str]:
+    return sorted(set(re.findall(r'results\("([\w-]+)\.json"\)', (ROOT / "docs" / "readme.py").read_text())))
 
 
 def stale() -> dict[str, str]:

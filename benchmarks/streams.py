@@ -1,70 +1,55 @@
-"""Streams as they come, measured: `python -m benchmarks.streams [part ...]`.
+"""Streams as they come, measured.
 
 Each part replaces its own entry in the result file. `etth1` and `jitter` need `--data ORDINARY.npz`, made by
 benchmarks.ordinary_data from the public ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on.
 `skaters` needs that package and those the measured series ship in.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-import prophecy
-from benchmarks.beside_skaters import skaters
-from benchmarks.harness import Options, Parts, option
+from benchmarks.harness import Array, Options, Parts, Result, defaults
+from benchmarks.speed.measure import in_turns
+from benchmarks.speed.peers import least_squares
+from prophecy import Prophecy, signals
+from reproduction.measured import SERIES
 
-Array = NDArray[np.float64]
 AFTER = 1500
 
 
-def least_squares(u: Array, lags: list[int], forgetting: float = 0.9995, prior: float = 1e4) -> Array:
-    """The rival: recursive least squares on these lags, relative to the newest value; y[k] predicts u[k + 1]."""
-    scale = float(np.std(u)) or 1.0
-    x, back = u / scale, np.array(lags)
-    weights, covariance = np.zeros(len(lags)), prior * np.eye(len(lags))
-    out, longest = u.copy(), int(back.max())
-    for k in range(longest + 1, len(u)):
-        phi = x[k - 1 - back] - x[k - 1]
-        gain = covariance @ phi
-        gain /= forgetting + phi @ gain
-        weights = weights + gain * (x[k] - x[k - 1] - weights @ phi)
-        covariance = (covariance - np.outer(gain, phi @ covariance)) / forgetting
-        covariance = 0.5 * (covariance + covariance.T)
-        if k > longest + 1.5 * len(lags):
-            out[k] = u[k] + scale * float(weights @ (x[k - back] - x[k]))
-    return out
+def error(u: Array, times: Array | None = None, after: int = AFTER) -> float:
+    return float(np.nanmean(np.abs(Prophecy().follow(u, time=times).mean[after:] - u[after:])))
+
+
+def each(work: Callable[[Any], Any], cases: Result) -> Result:
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(cases, pool.map(work, cases.values()), strict=True))
 
 
 def around(newest: int, periods: tuple[int, ...], seasons: int) -> list[int]:
     """Lags 1 … newest, and those at and beside 1 … `seasons` times each period before the value predicted."""
-    found = set(range(1, newest + 1))
-    for period in periods:
-        for season in range(1, seasons + 1):
-            found |= {season * period - 1 + beside for beside in (-1, 0, 1)}
-    return sorted(found)
+    beside = {s * period - 1 + near for period in periods for s in range(1, seasons + 1) for near in (-1, 0, 1)}
+    return sorted({*range(1, newest + 1)} | beside)
 
 
 def relative(y: Array, u: Array, after: int = AFTER) -> float:
-    """Mean absolute error one step ahead over that of copying the last value."""
     return float(np.mean(np.abs(y[after - 1 : -1] - u[after:])) / np.mean(np.abs(np.diff(u[after - 1 :]))))
 
 
-def etth1(data: Path, held_out: bool) -> dict[str, Any]:
-    table = np.load(data)["etth1"].T.astype(np.float64)
+def etth1(data: Path, held_out: bool) -> Result:
     span = slice(8000, 16000) if held_out else slice(0, 8000)
-    columns = np.ascontiguousarray(table[:, span])
+    columns = np.ascontiguousarray(np.load(data)["etth1"].T[:, span], dtype=np.float64)
     rivals: dict[str, Callable[[Array], Array]] = {
-        "prophecy": lambda u: prophecy.Prophecy().predict_all(u),
+        "prophecy": lambda u: Prophecy().predict_all(u),
         "least squares, lags 1-4 and around a day and a week": lambda u: least_squares(u, around(4, (24, 168), 1)),
         "least squares, lags 1-6 and around one and two": lambda u: least_squares(u, around(6, (24, 168), 2)),
     }
@@ -72,70 +57,51 @@ def etth1(data: Path, held_out: bool) -> dict[str, Any]:
     return {name: {"columns": row, "mean": float(np.mean(row)), "worst": max(row)} for name, row in rows.items()}
 
 
-def jitter(data: Path) -> dict[str, Any]:
-    """Errors with jittered stamps over those without, of both kinds, and what timestamps cost."""
-    rng = np.random.default_rng(3)
-    n = 8000
-    columns = np.load(data)["etth1"].T[:, :n].astype(np.float64)
-    steps = np.arange(n)
+def tones(t: Array) -> Array:
+    return np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)
+
+
+def jitter(data: Path) -> Result:
+    rng, n = np.random.default_rng(3), 8000
+    columns, steps = np.load(data)["etth1"].T[:, :n].astype(np.float64), np.arange(n)
     noise = 0.05 * rng.standard_normal(n)
-    smooth = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)  # noqa: E731
-    plain = [_error(prophecy.Prophecy().follow(u), u) for u in columns]
-    still = _error(prophecy.Prophecy().follow(smooth(steps) + noise), smooth(steps) + noise)
-    out: dict[str, Any] = {}
+    plain, still = np.array([error(u) for u in columns]), error(tones(steps) + noise)
+    out: Result = {}
     for share in (0.02, 0.1, 0.25):
-        offset = rng.uniform(-share, share, n)
-        noisy = [_error(prophecy.Prophecy().follow(u, time=(steps + offset) * 3600.0), u) for u in columns]
-        taken = smooth(steps + offset) + noise
+        times = steps + rng.uniform(-share, share, n)
+        noisy = np.array([error(u, times * 3600.0) for u in columns])
         out[f"± {share:.0%}"] = {
-            "noisy stamps, ETTh1": float(np.mean(np.array(noisy) / np.array(plain))),
-            "true times, smooth signal with noise": _error(
-                prophecy.Prophecy().follow(taken, time=steps + offset), taken
-            )
-            / still,
+            "noisy stamps, ETTh1": float(np.mean(noisy / plain)),
+            "true times, smooth signal with noise": error(tones(times) + noise, times) / still,
         }
-    u = columns[0]
     costs = {"without": None, "on the grid": steps * 60.0, "± 10 %": (steps + rng.uniform(-0.1, 0.1, n)) * 60.0}
     costs["± 40 %"] = steps + rng.uniform(-0.4, 0.4, n)
     costs["intervals ± 90 %"] = np.cumsum(rng.uniform(0.1, 1.9, n))
     costs["exponential intervals"] = np.cumsum(rng.exponential(1.0, n))
-    seconds = {name: min(_seconds(u, times) for _ in range(7)) for name, times in costs.items()}
+    contestants = {name: partial(lambda at: Prophecy().observe(columns[0], time=at), at) for name, at in costs.items()}
+    seconds = in_turns(contestants, 7)
     out["microseconds a value"] = {name: 1e6 * took / n for name, took in seconds.items()}
     out["cost of stamps"] = {name: took / seconds["without"] for name, took in seconds.items()}
     return out
 
 
-def _error(track: Any, u: Array, after: int = AFTER) -> float:
-    return float(np.nanmean(np.abs(track.mean[after:] - u[after:])))
-
-
-def _seconds(u: Array, times: Array | None) -> float:
-    model = prophecy.Prophecy()
-    begin = time.perf_counter()
-    model.observe(u, time=times)
-    return time.perf_counter() - begin
-
-
-def irregular() -> dict[str, Any]:
-    """Errors at irregular times over those of the same signal on its grid."""
+def irregular() -> Result:
     rng = np.random.default_rng(0)
     n, after = 3000, 1000
-    signals = {f"smooth process, correlation over {ell} intervals": _process(rng, ell) for ell in (10.0, 5.0, 2.0)}
-    signals["two tones"] = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)
-    out: dict[str, Any] = {}
-    for name, signal in signals.items():
+    kinds = {f"smooth process, correlation over {ell} intervals": _process(rng, ell) for ell in (10.0, 5.0, 2.0)}
+    kinds["two tones"] = tones
+    out: Result = {}
+    for name, signal in kinds.items():
         for size in (0.0, 0.1):
-            still = signal(np.arange(n)) + size * rng.standard_normal(n)
-            grid = _error(prophecy.Prophecy().follow(still), still, after)
+            grid = error(signal(np.arange(n)) + size * rng.standard_normal(n), None, after)
             row: dict[str, float] = {"on the grid": grid}
             for share in (0.5, 0.9):
-                times = np.cumsum(rng.uniform(1 - share, 1 + share, n))
+                times, label = np.cumsum(rng.uniform(1 - share, 1 + share, n)), f"intervals ± {share:.0%}"
                 u = signal(times) + size * rng.standard_normal(n)
-                error = _error(prophecy.Prophecy().follow(u, time=times), u, after)
-                row[f"intervals ± {share:.0%}"] = error
-                row[f"intervals ± {share:.0%}, ratio"] = error / grid
-                row[f"intervals ± {share:.0%}, copying"] = float(np.mean(np.abs(np.diff(u[after - 1 :]))))
-                row[f"intervals ± {share:.0%}, polynomials at true times"] = _at_true_times(times, u, after)
+                row[label] = error(u, times, after)
+                row[f"{label}, ratio"] = row[label] / grid
+                row[f"{label}, copying"] = float(np.mean(np.abs(np.diff(u[after - 1 :]))))
+                row[f"{label}, polynomials at true times"] = _at_true_times(times, u, after)
             out[f"{name}, noise {size:g}"] = row
     return out
 
@@ -166,7 +132,7 @@ def resonance(noise: Array, radius: float, frequency: float) -> Array:
     return np.asarray(lfilter([1.0], [1.0, -2 * radius * np.cos(frequency), radius**2], noise))
 
 
-def seasons() -> dict[str, Any]:
+def seasons() -> Result:
     """Periods found after 1024, 2048 and 4096 values, and how often there are none and some are found all the same."""
     rng = np.random.default_rng(7)
     k = np.arange(4352)
@@ -202,26 +168,22 @@ def _named(rng: np.random.Generator, count: int) -> dict[str, int]:
     k, right = np.arange(4352), {"one season": 0, "two seasons": 0}
 
     def shape(period: float, sizes: Array) -> Array:
-        phases = rng.uniform(0, 2 * np.pi, len(sizes))
-        tones = [
-            size * np.sin(2 * np.pi * (h + 1) * k / period + phase)
-            for h, (size, phase) in enumerate(zip(sizes, phases, strict=True))
-            if h + 1 < period / 2
-        ]
-        total = np.sum(tones, axis=0)
+        harmonics, phases = np.arange(1, len(sizes) + 1), rng.uniform(0, 2 * np.pi, len(sizes))
+        waves = np.sin(2 * np.pi * np.outer(k, harmonics) / period + phases)
+        total = waves @ np.where(harmonics < period / 2, sizes, 0.0)
         return np.asarray(total / np.std(total))
 
+    def drawn(low: float, high: float) -> float:
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
     for _ in range(count):
-        period = float(np.exp(rng.uniform(np.log(5), np.log(600))))
+        period = drawn(5, 600)
         period = float(round(period)) if rng.random() < 0.5 else period
         one = shape(period, np.append(1.0, rng.uniform(0, 1, rng.integers(0, 6))))
         noise = rng.standard_normal(len(k))
         right["one season"] += _close((period,), _seasons(one + rng.choice([0.2, 0.5, 1.0]) * noise))
-        short = float(round(np.exp(rng.uniform(np.log(6), np.log(100)))))
-        whole = rng.random() < 0.5
-        long = (
-            short * rng.integers(3, 9) if whole else float(np.exp(rng.uniform(np.log(1.3 * short), np.log(8 * short))))
-        )
+        short = float(round(drawn(6, 100)))
+        long = short * rng.integers(3, 9) if rng.random() < 0.5 else drawn(1.3 * short, 8 * short)
         day, week = (shape(p, np.append(1.0, rng.uniform(0, 0.5, 2))) for p in (short, long))
         both = day + rng.uniform(0.5, 1.5) * week + 0.3 * noise
         right["two seasons"] += _close((short, long), _seasons(both))
@@ -234,7 +196,7 @@ def _close(wanted: tuple[float, ...], got: list[float]) -> bool:
 
 
 def _seasons(u: Array) -> list[float]:
-    model = prophecy.Prophecy()
+    model = Prophecy()
     model.observe(u)
     return [round(float(period), 3) for period in model.seasons()]
 
@@ -260,66 +222,67 @@ def ordinary(rng: np.random.Generator, n: int) -> dict[str, Array]:
     }
 
 
-def alarms() -> dict[str, Any]:
-    """The share of rows with an alarm of at least 1 - rate, on ordinary streams."""
-    return _each(_alarms_of, list(ordinary(np.random.default_rng(0), 10)))
+KINDS = {name: name for name in ordinary(np.random.default_rng(0), 10)}
 
 
-def _alarms_of(name: str) -> dict[str, float]:
-    tracks = [
-        prophecy.Prophecy().follow(ordinary(np.random.default_rng(seed), 50_000)[name]).alarm for seed in (21, 22)
-    ]
-    alarm = np.concatenate(tracks)
+def alarms(name: str) -> dict[str, float]:
+    """The share of rows of an ordinary stream with an alarm of at least 1 - rate."""
+    streams = [ordinary(np.random.default_rng(seed), 50_000)[name] for seed in (21, 22)]
+    alarm = np.concatenate([Prophecy().follow(u).alarm for u in streams])
     return {f"{rate:g}": float(np.mean(alarm >= 1 - rate)) for rate in (1e-2, 1e-3, 1e-4)}
 
 
-def levels() -> dict[str, Any]:
-    """The share of 10^6 values outside intervals of each level."""
-    kinds = ordinary(np.random.default_rng(0), 10)
-    return _each(_levels_of, [name for name in kinds if name not in ("counts (Poisson, 3)", "rounded")])
-
-
-def _levels_of(name: str) -> dict[str, float]:
+def levels(name: str) -> dict[str, float]:
+    """The share of 10^6 values of an ordinary stream outside intervals of each level."""
     u = ordinary(np.random.default_rng(5), 1_000_000)[name]
-    row = {}
-    for level in (0.5, 0.9, 0.99, 0.999):
-        track = prophecy.Prophecy(context=1).follow(u, level=level)
-        row[f"{level:g}"] = float(np.mean(~((track.lower <= u) & (u <= track.upper))[1000:]))
+    tracks = {level: Prophecy(context=1).follow(u, level=level) for level in (0.5, 0.9, 0.99, 0.999)}
+    return {f"{p:g}": float(np.mean(~((t.lower <= u) & (u <= t.upper))[1000:])) for p, t in tracks.items()}
+
+
+def skaters(u: Array) -> dict[str, float]:
+    """Mean squared errors one step ahead over the second half, and over that of the first 300 values; microseconds."""
+    from skaters import laplace
+
+    predict, state, means = laplace(1), None, [np.nan]
+    begin = time.perf_counter()
+    for value in u.tolist():
+        dists, state = predict(value, state)
+        means.append(dists[0].mean)
+    row = {"microseconds, skaters": 1e6 * (time.perf_counter() - begin) / len(u)}
+    ours = Prophecy().follow(u).mean
+    row["microseconds, prophecy"] = 1e6 * in_turns({"": lambda: Prophecy().follow(u)}, 5)[""] / len(u)
+    for who, mean in (("prophecy", ours), ("skaters", np.array(means[:-1]))):
+        for label, n in ((who, len(u)), (f"{who}, first 300", 300)):
+            if n <= len(u) and (label == who or len(u) > 300):
+                row[label] = float(np.mean((mean[:n] - u[:n])[n // 2 :] ** 2))
     return row
 
 
-def _each(work: Callable[[str], dict[str, float]], names: list[str]) -> dict[str, Any]:
-    """`work` on every name, in as many processes as there are cores."""
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(names, pool.map(work, names), strict=True))
-
-
-ON_ETTH1 = ("etth1", "jitter")
+def compared(n: int = 800) -> dict[str, Array]:
+    """Signals, and the measured series of the report whose packages are installed."""
+    rng, t = np.random.default_rng(2), np.arange(n)
+    made = {"tones": tones(t), "tones with noise": tones(t) + 0.1 * rng.standard_normal(n)}
+    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(0.05, samples=n, seed=1)).ravel()
+    made["random walk"] = np.cumsum(rng.standard_normal(n))
+    here = {name: source for name, source in SERIES.items() if find_spec(source.package)}
+    return made | {name: np.asarray(source.read(), dtype=np.float64) for name, source in here.items()}
 
 
 def parts(options: Options) -> dict[str, Callable[[], Any]]:
+    whole = {name: name for name in KINDS if name not in ("counts (Poisson, 3)", "rounded")}
     found: dict[str, Callable[[], Any]] = {
-        "irregular": irregular, "seasons": seasons, "alarms": alarms, "levels": levels, "skaters": skaters,
+        "irregular": irregular, "seasons": seasons, "alarms": partial(each, alarms, KINDS),
+        "levels": partial(each, levels, whole), "skaters": lambda: each(skaters, compared()),
         "etth1": partial(etth1, options.data, options.held_out), "jitter": partial(jitter, options.data),
     }  # fmt: skip
-    if {*ON_ETTH1} & {*(options.parts or found)} and not (options.data and options.data.is_file()):
+    if {"etth1", "jitter"} & {*(options.parts or found)} and not (options.data and options.data.is_file()):
         made_by = "python -m benchmarks.ordinary_data ORDINARY.npz --etth1 ETTh1.csv"
         options.refuse(f"etth1 and jitter need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
     return found
 
 
-def label(part: str, options: Options) -> str:
-    return f"{part}, held out" if part == "etth1" and options.held_out else part
+def put(result: Result, part: str, found: Any, options: Options) -> None:
+    result[f"{part}, held out" if part == "etth1" and options.held_out else part] = found
 
 
-BENCHMARK = Parts(
-    __doc__, parts,
-    (
-        option("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made"),
-        option("--held-out", action="store_true"),
-    ),
-    label=label,
-)  # fmt: skip
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Parts(__doc__, parts, defaults(data=Path, held_out=False), put=put)

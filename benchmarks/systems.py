@@ -3,19 +3,13 @@
 CENSUS: chemistry, biology, mechanics, circuits; ONE: one variable; KNOWN: with inputs. TEXTBOOK: transients.
 """
 
-from __future__ import annotations
-
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from prophecy.forecasting import forecast
-
-Array = NDArray[np.float64]
+from benchmarks.harness import Array
 
 
 class System(NamedTuple):
@@ -30,10 +24,10 @@ class System(NamedTuple):
     shown: int | None = None
     inputs: Callable[[Any], Array] | None = None
 
-    def integrated(self, method: str, rtol: float, atol: float) -> tuple[Array, Array, Array | None]:
+    def integrated(self) -> tuple[Array, Array, Array | None]:
         """States (time, variables), their rates, and inputs."""
         times = np.arange(self.seen + self.ahead) * self.dt
-        options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol}
+        options: dict[str, Any] = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-12}
         if self.inputs is None:
             path = solve_ivp(lambda _, s: self.rates(*s), (0, times[-1]), self.start, t_eval=times, **options).y.T
             return path, np.array([self.rates(*s) for s in path]), None
@@ -45,38 +39,9 @@ class System(NamedTuple):
         return path, np.array([self.rates(*s, *u) for s, u in zip(path, inputs, strict=True)]), inputs
 
 
-class Seen(NamedTuple):
-    """A forecast of a system seen through noise: the answer, its law, and what was and came, shown variables alone."""
-
-    answer: Any
-    law: Any
-    seconds: float
-    scale: Array
-    truth: Array
-    future: Array
-    inside: NDArray[np.bool_]
-
-
-def seen(system: System, path: Array, inputs: Array | None, noise: float, seed: list[int], level: float) -> Seen:
-    """noise: a share of each variable's standard deviation over the context. inside: of the interval, as measured."""
-    shown = path[:, : system.shown]
-    scale = shown[: system.seen].std(axis=0)
-    measured = shown + noise * scale * np.random.default_rng(seed).standard_normal(shown.shape)
-    context, future = measured[: system.seen], measured[system.seen :]
-    began = time.process_time()
-    answer = forecast(context[:, 0] if shown.shape[1] == 1 else context, system.ahead, level, known=inputs)
-    law = answer.equations(dt=system.dt)
-    seconds = time.process_time() - began
-    low, high = (np.asarray(end).reshape(future.shape) for end in (answer.lower, answer.upper))
-    return Seen(answer, law, seconds, scale, shown[system.seen :], future, (low <= future) & (future <= high))
-
-
 def _phases(a: Any, b: Any, c: Any) -> list[Any]:
-    return [
-        1.0 + 0.3 * (np.sin(b - a) + np.sin(c - a)),
-        1.4 + 0.3 * (np.sin(a - b) + np.sin(c - b)),
-        2.1 + 0.3 * (np.sin(a - c) + np.sin(b - c)),
-    ]
+    pulls = (np.sin(b - a) + np.sin(c - a), np.sin(a - b) + np.sin(c - b), np.sin(a - c) + np.sin(b - c))
+    return [speed + 0.3 * pull for speed, pull in zip((1.0, 1.4, 2.1), pulls, strict=True)]
 
 
 def _plankton(n: Any, p: Any, z: Any) -> list[Any]:

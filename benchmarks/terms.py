@@ -1,7 +1,5 @@
 """Wrong and lost terms of equations found through noise, with and without the price of choosing among many.
 
-    python -m benchmarks.terms CHAOS.npz --jobs 2 --out benchmarks/results/terms.json
-
 Systems of the given files (`forecast_dev.py` says what is in them), 512 samples each, whose equations without noise
 are powers: their terms are the truth. Beside them three whose variables have constant sums (an epidemic,
 a chain of reactions, an enzyme), 200 samples, with the terms of the book. Each is seen with noise (a share of each
@@ -9,47 +7,37 @@ variable's standard deviation), drawn anew each time; counted are the runs that 
 terms, and terms that are wrong or lost. choice: `Settings.laws.choice`, 1 as delivered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from benchmarks.forecast_dev import CONTEXT, seed, warm
-from benchmarks.harness import Benchmark, Options, option
+from benchmarks.forecast_dev import CONTEXT, seed
+from benchmarks.harness import Array, Benchmark, Options, Result, grouped, option
 from prophecy.forecasting import forecast
 from prophecy.forecasting.settings import DEFAULT, Settings
 
-Array = NDArray[np.float64]
 Structure = list[list[list[int]]]
 NOISES, CHOICES, DRAWS, MORE_DRAWS = (0.01, 0.05, 0.1), (0.0, 1.0), 2, 12
 
 #: field, start, step, the powers of each term of each equation
 CONSERVED: dict[str, tuple[Any, list[float], float, Structure]] = {
     "epidemic": (
-        lambda t, x: [-4e-7 * x[0] * x[1], 4e-7 * x[0] * x[1] - 0.1 * x[1], 0.1 * x[1]],
-        [999_900, 100, 0],
-        0.5,
+        lambda t, x: [-4e-7 * x[0] * x[1], 4e-7 * x[0] * x[1] - 0.1 * x[1], 0.1 * x[1]], [999_900, 100, 0], 0.5,
         [[[1, 1, 0]], [[1, 1, 0], [0, 1, 0]], [[0, 1, 0]]],
     ),
     "chain of reactions": (
-        lambda t, x: [-0.3 * x[0], 0.3 * x[0] - 0.1 * x[1], 0.1 * x[1]],
-        [1, 0, 0],
-        0.2,
+        lambda t, x: [-0.3 * x[0], 0.3 * x[0] - 0.1 * x[1], 0.1 * x[1]], [1, 0, 0], 0.2,
         [[[1, 0, 0]], [[1, 0, 0], [0, 1, 0]], [[0, 1, 0]]],
     ),
     "enzyme": (
         lambda t, x: [0.5 * x[2] - 2 * x[0] * x[1], 1.5 * x[2] - 2 * x[0] * x[1], 2 * x[0] * x[1] - 1.5 * x[2], x[2]],
-        [2, 1, 0, 0],
-        0.05,
-        [[[0, 0, 1, 0], [1, 1, 0, 0]]] * 3 + [[[0, 0, 1, 0]]],
+        [2, 1, 0, 0], 0.05, [[[0, 0, 1, 0], [1, 1, 0, 0]]] * 3 + [[[0, 0, 1, 0]]],
     ),
-}
+}  # fmt: skip
 
 
 def terms(values: Array, settings: Settings = DEFAULT) -> Structure | None:
@@ -60,11 +48,11 @@ def terms(values: Array, settings: Settings = DEFAULT) -> Structure | None:
     return [[list(term.powers) for term in each] for each in found.terms]
 
 
-def one(job: tuple[str, str, Array, Structure | None, int]) -> list[dict[str, Any]]:
+def one(job: tuple[str, str, Array, Structure | None, int]) -> list[Result]:
     """All noises, draws and choices of one system; [] where its truth is not of powers."""
     kind, name, values, truth, draws = job
     truth = truth if truth is not None else terms(values)
-    rows: list[dict[str, Any]] = []
+    rows: list[Result] = []
     for noise in NOISES if truth is not None else ():
         for draw in range(draws):
             seen = values + noise * values.std(axis=0) * seed(draw, name).standard_normal(values.shape)
@@ -92,10 +80,9 @@ def cases(options: Options) -> Iterator[tuple[str, str, Array, Structure | None,
                 yield file.stem, name, (values[0] if values.ndim == 3 else values)[:CONTEXT], None, DRAWS
 
 
-def summary(many: list[list[dict[str, Any]]], options: Options) -> dict[str, Any]:
-    rows, found = [row for some in many for row in some], list[dict[str, Any]]()
-    for key in sorted({(row["kind"], row["noise"], row["choice"]) for row in rows}):
-        own = [row for row in rows if (row["kind"], row["noise"], row["choice"]) == key]
+def summary(many: list[list[Result]], options: Options) -> Result:
+    rows, found = [row for some in many for row in some], list[Result]()
+    for key, own in sorted(grouped(rows, "kind", "noise", "choice").items()):
         laws = [row for row in own if row["law"]]
         counts = {"runs": len(own), "laws": len(laws), "right": sum(not row["wrong"] + row["lost"] for row in laws)}
         counts |= {f"runs_with_{kind}": sum(row[kind] > 0 for row in laws) for kind in ("wrong", "lost")}
@@ -103,10 +90,4 @@ def summary(many: list[list[dict[str, Any]]], options: Options) -> dict[str, Any
     return {"summary": found, "rows": rows}
 
 
-BENCHMARK = Benchmark(
-    __doc__, cases, one, summary, lambda rows: f"{rows[0]['system']}: {len(rows)} runs" if rows else "no powers",
-    (option("files", type=Path, nargs="*"),), warm,
-)  # fmt: skip
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Benchmark(__doc__, cases, one, summary, options=(option("files", type=Path, nargs="*"),))

@@ -5,13 +5,8 @@ with statsmodels). Models: one layer, and a network of two gated blocks. Starts:
 C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predicts the next value and is trained on the
 first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
 As lines, untrained: the straight line through the last two values, and `Prophecy`.
-
-    python -m benchmarks.training --out benchmarks/results/training.json
 """
 
-from __future__ import annotations
-
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 import prophecy
-from benchmarks.harness import Benchmark, Options, option
+from benchmarks.harness import Benchmark, Options, Result, defaults
 from prophecy import chaos, signals
 from prophecy.nn import DiagonalSSM, GatedBlock, ProphecySSM
 
@@ -42,8 +37,8 @@ class Task:
     def score(self, predictions: Any) -> float:
         """predictions[:, k] of values[:, k + 1], against copying."""
         actual = self.values[:, self.cut :]
-        error = np.sqrt(np.mean((np.asarray(predictions)[:, self.cut - 1 : -1] - actual) ** 2))
-        return float(error / np.sqrt(np.mean((self.values[:, self.cut - 1 : -1] - actual) ** 2)))
+        ours, copy = (np.asarray(each)[:, self.cut - 1 : -1] for each in (predictions, self.values))
+        return float(np.sqrt(np.mean((ours - actual) ** 2) / np.mean((copy - actual) ** 2)))
 
 
 def tasks(seed: int, co2: Any) -> list[Task]:
@@ -57,14 +52,12 @@ def tasks(seed: int, co2: Any) -> list[Task]:
 
 
 def mauna_loa() -> Any:
-    """CO2 in ppm, gaps filled by straight lines."""
     from statsmodels.datasets import co2
 
     return co2.load_pandas().data["co2"].interpolate().to_numpy()
 
 
 def memory(start: str, channels: int, window: float, seed: int) -> nn.Module:
-    """A layer of `channels` with one of the four starts, everything trained."""
     if start == "S4D-Lin":
         return DiagonalSSM(channels, ORDER, 2 / window, seed=seed)  # its slowest mode lasts a window
     layer = ProphecySSM(channels, ORDER, window, 1.0, train="all", construct=prophecy.next_value)
@@ -82,14 +75,11 @@ class Network(nn.Module):
     def __init__(self, start: str, window: float, seed: int) -> None:
         super().__init__()
         self.enter = nn.Linear(1, WIDTH)
-        self.blocks = nn.ModuleList([GatedBlock(WIDTH, memory(start, WIDTH, window, seed + k)) for k in range(2)])
+        self.blocks = nn.Sequential(*[GatedBlock(WIDTH, memory(start, WIDTH, window, seed + k)) for k in range(2)])
         self.leave = nn.Linear(WIDTH, 1)
 
     def forward(self, u: Tensor) -> Tensor:
-        x = self.enter(u)
-        for block in self.blocks:
-            x = block(x)
-        made: Tensor = u + self.leave(x)
+        made: Tensor = u + self.leave(self.blocks(self.enter(u)))
         return made
 
 
@@ -99,71 +89,54 @@ MODELS: dict[str, Callable[[str, float, int], nn.Module]] = {
 }
 
 
-def train(model: nn.Module, task: Task, steps: int) -> list[float]:
-    """The score before training and after each step."""
+def train(model: nn.Module, task: Task, steps: int = STEPS) -> list[float]:
     model.to(DEVICE)
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
-    scores = []
+    known, scores = slice(task.warm, task.cut), []
     for step in range(steps + 1):
         with torch.set_grad_enabled(step < steps):
             y = model(task.u)
-        scores.append(task.score(y.detach().cpu().numpy()[..., 0]))
+        if step in (0, steps):
+            scores.append(task.score(y.detach().cpu().numpy()[..., 0]))
         if step < steps:
             optimiser.zero_grad()
-            known = slice(task.warm, task.cut)
             (y[:, known][:, :-1] - task.u[:, known][:, 1:]).square().mean().backward()
             optimiser.step()
     return scores
 
 
-def untrained(task: Task) -> dict[str, float]:
-    line = 2 * task.values - np.roll(task.values, 1, axis=1)
-    return {"straight line": task.score(line), "Prophecy": task.score(prophecy.Prophecy().predict_all(task.values))}
-
-
-def unit(job: tuple[int, Task, str, str, int]) -> dict[str, Any]:
-    """Scores before and after training: (seed, task, model, start, steps)."""
-    seed, task, kind, start, steps = job
+def unit(job: tuple[int, Task, str, str]) -> Result:
+    """Scores before and after training: (seed, task, model, start); those of the lines with a task's first."""
+    seed, task, kind, start = job
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    scores = train(MODELS[kind](start, task.window, seed), task, steps)
-    row = {"seed": seed, "task": task.name, "model": kind, "start": start, "scores": [scores[0], scores[-1]]}
-    first = (kind, start) == (next(iter(MODELS)), STARTS[0])
-    return row | ({"untrained": untrained(task)} if first else {})
+    scores = train(MODELS[kind](start, task.window, seed), task)
+    row = {"seed": seed, "task": task.name, "model": kind, "start": start, "scores": scores}
+    if (kind, start) == (next(iter(MODELS)), STARTS[0]):
+        line = 2 * task.values - np.roll(task.values, 1, axis=1)
+        ours = prophecy.Prophecy().predict_all(task.values)
+        row["untrained"] = {"straight line": task.score(line), "Prophecy": task.score(ours)}
+    return row
 
 
-def cases(options: Options) -> list[tuple[int, Task, str, str, int]]:
+def cases(options: Options) -> list[tuple[int, Task, str, str]]:
     record = np.load(options.co2) if options.co2 else mauna_loa()
-    return units([tasks(seed, record) for seed in range(SEEDS)])
+    made = [(seed, task) for seed in range(SEEDS) for task in tasks(seed, record)]
+    return [(seed, task, kind, start) for seed, task in made for kind in MODELS for start in STARTS]
 
 
-def units(made: list[list[Task]], steps: int = STEPS) -> list[tuple[int, Task, str, str, int]]:
-    """Every start of both models on every task; made: the tasks of every seed."""
-    seeds = enumerate(made)
-    return [(k, task, kind, start, steps) for k, some in seeds for task in some for kind in MODELS for start in STARTS]
-
-
-def result(rows: list[dict[str, Any]], steps: int = STEPS) -> dict[str, Any]:
-    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task."""
-    scores: dict[str, Any] = {}
-    lines: dict[str, Any] = {}
+def result(rows: list[Result], options: Options) -> Result:
+    scores: Result = {}
+    lines: Result = {}
     for row in rows:
         of_task = scores.setdefault(row["task"], {}).setdefault(row["model"], {})
         of_task.setdefault(row["start"], []).append(row["scores"])
         for name, value in row.get("untrained", {}).items():
             lines.setdefault(row["task"], {}).setdefault(name, []).append(value)
     seeds = len({row["seed"] for row in rows})
-    settings = {"steps": steps, "seeds": seeds, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
-    settings |= {"torch": torch.__version__, "python": platform.python_version()}
+    settings = {"steps": STEPS, "seeds": seeds, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
+    settings["torch"] = torch.__version__
     return {"experiment": "training", "settings": settings, "untrained": lines, "scores": scores}
 
 
-BENCHMARK = Benchmark(
-    __doc__, cases, unit, lambda rows, _: result(rows),
-    lambda row: f"seed {row['seed']}, {row['task']}, {row['model']}, {row['start']}: {row['scores']}",
-    (option("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed"),),
-    spawn=True,
-)  # fmt: skip
-
-if __name__ == "__main__":
-    BENCHMARK.run()
+BENCHMARK = Benchmark(__doc__, cases, unit, result, options=defaults(co2=Path), spawn=True)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks worst`: the most that a value of any legal time and size can cost.
+"""The most that a value of any legal time and size can cost.
 
 Streams are drawn at random (up to four lengths of intervals from a microsecond to months, mixed at random, in blocks or
 in turns; values from 1e-300 to 1e75, alternating, at rest, with spikes) and the costliest are changed a little, again
@@ -7,30 +7,22 @@ state loads again; and how long the longest transaction of a fleet is that takes
 service does.
 """
 
-from __future__ import annotations
-
-import json
 import time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.harness import Options, option, single
+from benchmarks.harness import Array, Measurement, Options, Result, defaults
 from prophecy.fleet import Fleet, Single
 from prophecy.service.settings import DEFAULT
 
-Array = NDArray[np.float64]
 ROWS, PIECE = 512, 32
 PATIENCE = 4.0
 """Seconds of the processor after which a stream is costly enough and is not followed to its end."""
-
 ORDERS = ("mixed", "blocks", "turns")
 VALUES = ("walk", "alternating", "rest", "spikes", "any size")
 
 
-def drawn(rng: np.random.Generator) -> dict[str, Any]:
-    """A recipe: lengths of intervals and their shares, their order, values and their size."""
+def drawn(rng: np.random.Generator) -> Result:
     count = int(rng.integers(1, 5))
     return {
         "intervals": (10.0 ** rng.uniform(-6, 7, count)).tolist(),
@@ -42,22 +34,15 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def changed(recipe: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """The same with one thing changed."""
-    other, made = drawn(rng), json.loads(json.dumps(recipe))
-    what = str(rng.choice(["one interval", "shares", "order", "values", "size", "seed"]))
-    if what == "one interval":
-        place = int(rng.integers(len(made["intervals"])))
-        made["intervals"][place] *= float(10.0 ** rng.normal(0.0, 1.0))
-    elif what == "shares":
-        made["shares"] = rng.dirichlet(np.ones(len(made["intervals"]))).tolist()
-    else:
-        made[what] = other[what]
-    return made
+def changed(recipe: Result, rng: np.random.Generator) -> Result:
+    lengths, what = recipe["intervals"], str(rng.choice(["intervals", "shares", "order", "values", "size", "seed"]))
+    if what == "intervals":
+        place, factor = rng.integers(len(lengths)), float(10.0 ** rng.normal(0.0, 1.0))
+        return {**recipe, what: [length * factor if k == place else length for k, length in enumerate(lengths)]}
+    return {**recipe, what: rng.dirichlet(np.ones(len(lengths))).tolist() if what == "shares" else drawn(rng)[what]}
 
 
-def rows(recipe: dict[str, Any]) -> tuple[Array, Array]:
-    """Times and values."""
+def rows(recipe: Result) -> tuple[Array, Array]:
     rng = np.random.default_rng(recipe["seed"])
     lengths = np.array(recipe["intervals"])
     chosen = rng.choice(len(lengths), ROWS, p=recipe["shares"])
@@ -78,7 +63,7 @@ def rows(recipe: dict[str, Any]) -> tuple[Array, Array]:
         return np.cumsum(lengths[chosen]), np.clip(u * 10.0**sizes, -1e75, 1e75)
 
 
-def cost(recipe: dict[str, Any]) -> tuple[float, bool]:
+def cost(recipe: Result) -> tuple[float, bool]:
     """Microseconds a value over the costliest rows, and whether the state they lead to loads again."""
     times, values = rows(recipe)
     stream, worst, spent = Single(), 0.0, 0.0
@@ -97,7 +82,7 @@ def cost(recipe: dict[str, Any]) -> tuple[float, bool]:
     return 1e6 * worst, True
 
 
-def longest_part(recipe: dict[str, Any]) -> tuple[float, int]:
+def longest_part(recipe: Result) -> tuple[float, int]:
     """Seconds of the processor that the costliest transaction takes where this stream is taken in by parts, and how
     many there are."""
     times, values = rows(recipe)
@@ -110,15 +95,14 @@ def longest_part(recipe: dict[str, Any]) -> tuple[float, int]:
     return longest, parts
 
 
-def measured(asked: Options) -> dict[str, Any]:
+def measured(asked: Options) -> Result:
     rng = np.random.default_rng(asked.seed)
     end = time.monotonic() + asked.seconds
-    found: list[tuple[float, dict[str, Any]]] = []
+    found: list[tuple[float, Result]] = []
     tried, unread = [], []
     while time.monotonic() < end:
-        best = sorted(found, key=lambda one: -one[0])[:8]
         explore = len(found) < 50 or rng.random() < 0.3
-        recipe = drawn(rng) if explore else changed(best[int(rng.integers(len(best)))][1], rng)
+        recipe = drawn(rng) if explore else changed(found[int(rng.integers(min(len(found), 8)))][1], rng)
         micros, loads = cost(recipe)
         tried.append(micros)
         found = sorted([*found, (micros, recipe)], key=lambda one: -one[0])[:64]
@@ -126,11 +110,10 @@ def measured(asked: Options) -> dict[str, Any]:
             unread.append(recipe)
     seconds, parts = longest_part(found[0][1])
     ordinary, _ = cost({**found[0][1], "intervals": [1.0], "shares": [1.0], "values": "walk", "size": 0.0})
+    costs = {"ordinary": ordinary, "median": float(np.median(tried)), "worst": found[0][0]}
     return {
         "streams": len(tried),
-        "micros_a_value_ordinary": ordinary,
-        "micros_a_value_median": float(np.median(tried)),
-        "micros_a_value_worst": found[0][0],
+        **{f"micros_a_value_{name}": value for name, value in costs.items()},
         "worst": found[0][1],
         "longest_transaction_of_its_parts_seconds": seconds,
         "parts_of_512_rows": parts,
@@ -139,6 +122,4 @@ def measured(asked: Options) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    seconds = option("--seconds", type=float, default=300.0)
-    single(__doc__, measured, seconds, option("--seed", type=int, default=1))
+BENCHMARK = Measurement(__doc__, measured, defaults(seconds=300.0, seed=1))

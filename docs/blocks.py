@@ -59,7 +59,7 @@ def filled(text: str, script: str, tables: Mapping[str, Callable[[], str]]) -> s
         marks = f"<!-- {name}: python docs/{script} -->", f"<!-- /{name} -->"
         pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
         block = f"{marks[0]}\n{made(make)}\n{marks[1]}"
-        text, count = pattern.subn(lambda _, block=block: block, text)
+        text, count = pattern.subn(block.replace("\\", r"\\"), text)
         if count != 1:
             raise SystemExit(f"the page must have the marks of {name} once, found {count}")
     return text

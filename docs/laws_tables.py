@@ -1,6 +1,6 @@
 """Put the tables of docs/laws.md together from result files: python docs/laws_tables.py (--check: is it?).
 
-Reads, in benchmarks/results: census.json, equations.json, forecast_dev*.json, forecast_oracle.json,
+Reads, in benchmarks/results: census.json, equations.json, forecast_dev*.json,
 forecast_other.json and textbook.json.
 """
 
@@ -57,23 +57,6 @@ def others() -> Iterator[str]:
         yield _row(label, part["forecasts"], part)
 
 
-def oracle() -> Iterator[str]:
-    yield "| known beforehand | systems | valid prediction time, median (mean) |"
-    yield "|---|---|---|"
-    words = {"state": "terms and parameters", "parameters": "terms"}
-    result = blocks.results("forecast_oracle.json")
-    for noise, name in ((0.01, "forecast_dev_noise1.json"), (0.05, "forecast_dev_noise5.json")):
-        same = {row["system"] for row in result["rows"] if row["noise"] == noise}
-        vpt = [row["ours"]["vpt"] for row in blocks.results(name)["rows"] if row["system"] in same]
-        yield f"| nothing (ours), {noise:.0%} noise | {len(vpt)} | {np.median(vpt):.2f} ({np.mean(vpt):.2f}) |"
-    for label, part in result["summary"].items():
-        kind, noise = label.split(", noise ")
-        yield (
-            f"| {words[kind]}, {float(noise):.0%} noise | {part['systems']} | {part['vpt_median']:.2f} "
-            f"({part['vpt_mean']:.2f}) |"
-        )
-
-
 def equations() -> Iterator[str]:
     rows = blocks.results("equations.json")["rows"]
     noises = sorted({row["noise"] for row in rows})
@@ -126,7 +109,7 @@ def textbook() -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> str | int:
-    tables = {each.__name__: each for each in (forecasts, others, oracle, equations, census, textbook)}
+    tables = {each.__name__: each for each in (forecasts, others, equations, census, textbook)}
     joined = {name: partial(_joined, lines) for name, lines in tables.items()}
     return blocks.write(blocks.ROOT / "docs" / "laws.md", "laws_tables.py", joined, arguments)
 

@@ -42,11 +42,7 @@ def service() -> str:
     found = results("service.json")
     memory, disk = found["sustained, in memory"], found["sustained, db"]
     one, eight = found["single values, db, 1 client"], found["single values, db, 8 clients"]
-    live, slow, page = found["to a live reader"], found["slow readers"], found["page"]
-    refused = found["malformed"]
-    assert refused["unchanged"]
-    assert sum(refused["answers"].values()) == refused["bodies"]
-    assert page["complete"]
+    live, slow = found["to a live reader"], found["slow readers"]
 
     def wait(times: dict[str, float], digits: int = 0) -> str:
         return f"{times['p50']:.{digits}f} ms (99 %: {times['p99']:.0f} ms)"
@@ -79,11 +75,6 @@ def service() -> str:
             "memory",
             f"{memory['memory_mb']['at start']:.0f} MB at the start, {memory['memory_mb']['after']:.0f} MB with "
             f"{whole(memory['series'])} series and {whole(memory['values'])} values in the backlog",
-        ],
-        [f"{whole(refused['bodies'])} broken bodies", "all refused, nothing changed"],
-        [
-            f"{whole(page['messages'])} messages, one after another, to a browser",
-            f"sent in {page['seconds_to_send']:.1f} s, all shown after {page['seconds_to_show']:.1f} s",
         ],
     ]
     return lines(["", ""], rows)

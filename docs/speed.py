@@ -64,10 +64,6 @@ def _title(case: dict[str, Any]) -> str:
         what = "LegS, " if case["case"].startswith("legs") else ""
         size = f"{s['series']:,} × {s['samples']:,}".replace(",", " ")
         return f"{where}: {what}{size}, N = {s['order']}, {s['dtype']}"
-    if case["case"] == "csv":
-        return f"{_cpu(case)}: `prophecy predict`, a CSV of {case['samples']:,} rows".replace(",", " ").replace(
-            "  ", ", "
-        )
     if case["case"] == "prophecy":
         return f"{_cpu(case)}: `Prophecy`, one stream"
     return f"{_cpu(case)}: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
@@ -221,6 +217,31 @@ def precisions() -> str:
     return blocks.lines(["precision", "largest relative error of y, ū and C̄", "milliseconds"], rows)
 
 
+def operations() -> str:
+    """Multiplications and additions, forward, for one value of one channel with N states; ours as they are built."""
+    from torch import zeros
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from prophecy.engines.torch_lifted import block_length
+
+    def block(N: int) -> float:
+        length = block_length(N)
+        with FlopCounterMode(display=False) as counter:
+            zeros(1, length + N) @ zeros(length + N, length + N)
+        return float(counter.get_total_flops()) / length
+
+    C = V = 64  # of fla: the samples of a chunk, the values of a head
+    counts = (
+        ("constant memory, step by step", "2 N² + 4 N", lambda N: 2 * N**2 + 4 * N),
+        ("constant memory in blocks of L, ours", "2 L + 4 N + 2 N²/L", block),
+        ("selective scan, `mamba_ssm`", "9 N, by its author", lambda N: 9 * N),
+        ("selective scan, ours", "9 N, and 2 N for the start of each tile", lambda N: 11 * N),
+        ("linear attention in chunks, `fla`", "(2 C (N + V) + 4 N V)/V", lambda N: (2 * C * (N + V) + 4 * N * V) / V),
+    )
+    rows = [[name, form, *(f"{count(N):.0f}" for N in (16, 64))] for name, form, count in counts]
+    return blocks.lines(["operations a value and channel, forward", "", "N = 16", "N = 64"], rows)
+
+
 def installed() -> str:
     """Megabytes of the base package and of all it needs, the largest parts named."""
     found = {name: row for name, row in blocks.results("installed.json").items() if isinstance(row, dict)}
@@ -239,7 +260,13 @@ def main(arguments: list[str]) -> str | int:
     said = blocks.write(
         blocks.ROOT / "docs" / "speed.md",
         "speed.py",
-        {"speed table": table, "layers": layers, "precisions": precisions, "installed": installed},
+        {
+            "speed table": table,
+            "layers": layers,
+            "precisions": precisions,
+            "operations": operations,
+            "installed": installed,
+        },
         arguments,
     )
     if "--check" not in arguments:

@@ -1,7 +1,4 @@
-"""`python -m reproduction`: every figure and table of the paper, and a report.
-
-Loading takes a moment, in which Ctrl-C has nothing to keep.
-"""
+"""`python -m reproduction`: every figure and table of the paper, and a report."""
 
 import os
 import signal
@@ -14,6 +11,7 @@ def stop(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    # Loading takes a moment, in which Ctrl-C has nothing to keep.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, stop)
     from reproduction.command import main

@@ -1,24 +1,20 @@
 """What a prediction has to beat: simple causal predictors, and the floor no causal predictor can pass.
 
 Every predictor takes (time,) or (series, time) and returns the same shape, with y[..., k] predicting u[..., k + 1] from
-u[..., : k + 1] alone. `local_level(u)`, `savitzky_golay(u)` and their like choose their settings in context, by their
-own past errors; the functions ending in `_members` give the prediction of every setting, of which the best in hindsight
-can be taken.
+u[..., : k + 1] alone. A family of `FAMILIES` gives the predictions of all its settings by name: `in_context` chooses
+among them by their own past errors, and the best in hindsight can be taken.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.signal import lfilter
 
 from prophecy import _checks
 from prophecy.signals import DT, alpha_filter
-
-Array = NDArray[np.float64]
+from reproduction.rows import Array
 
 AUTOREGRESSION_ORDERS = 16
 """Largest order tried: as many weights as the largest readout that `Prophecy` solves for."""
@@ -37,31 +33,21 @@ TREND_GAINS = tuple((level, trend) for level in LEVEL_GAINS for trend in (1.0, 0
 
 
 def copy(u: ArrayLike) -> Array:
-    """The next value is the last one: like u, (time,) or (series, time)."""
     return _rows(u).copy()
 
 
 def line(u: ArrayLike) -> Array:
-    """The straight line through the last two values of u, (time,) or (series, time); the first prediction is a copy."""
     rows = _rows(u)
     ahead = rows.copy()
     ahead[..., 1:] += np.diff(rows, axis=-1)
     return ahead
 
 
-def savitzky_golay(u: ArrayLike, window: int | None = None, degree: int | None = None) -> Array:
-    """The polynomial of `degree` fitted to the last `window` samples, one step beyond its end.
-
-    Like u, (time,) or (series, time). Until `window` samples have been seen, the next value is the last one. With
-    neither setting, the pair is chosen in context among `SAVITZKY_GOLAY`.
-    """
+def savitzky_golay(u: ArrayLike, window: int, degree: int) -> Array:
+    """The polynomial of `degree` fitted to the last `window` samples, one step beyond its end; a copy until there are
+    so many."""
     rows = _rows(u)
-    if window is None and degree is None:
-        return _select(rows, savitzky_golay_members(rows).values())
-    if window is None or degree is None:
-        raise ValueError(f"window and degree go together, got window={window}, degree={degree}; give both or neither")
-    weights = extrapolation_weights(window, degree)
-    ahead = lfilter(weights, [1.0], rows, axis=-1)
+    ahead = lfilter(extrapolation_weights(window, degree), [1.0], rows, axis=-1)
     ahead[..., : window - 1] = rows[..., : window - 1]
     return np.asarray(ahead, dtype=np.float64)
 
@@ -84,70 +70,29 @@ def extrapolation_weights(window: int, degree: int) -> Array:
     return np.asarray(q @ np.linalg.solve(r.T, scaled[0]), dtype=np.float64)
 
 
-def savitzky_golay_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions of every pair in `SAVITZKY_GOLAY`, by name, each of u's shape: (time,) or (series, time)."""
+def local_level(u: ArrayLike, gain: float) -> Array:
+    """Steady-state Kalman filter of a level that wanders (exponential smoothing), started at the first value. A gain of
+    1 copies."""
     rows = _rows(u)
-    return {f"window {w}, degree {d}": savitzky_golay(rows, w, d) for w, d in SAVITZKY_GOLAY}
-
-
-def local_level(u: ArrayLike, gain: float | None = None) -> Array:
-    """Steady-state Kalman filter of a level that wanders (exponential smoothing), started at the first value.
-
-    u: (time,) or (series, time). Without `gain`, it is chosen in context among `LEVEL_GAINS`. A gain of 1 copies.
-    """
-    rows = _rows(u)
-    if gain is None:
-        return _select(rows, local_level_members(rows).values())
     _gain("gain", gain)
     first = rows[..., :1]
     return np.asarray(first + lfilter([gain], [1.0, gain - 1.0], rows - first, axis=-1), dtype=np.float64)
 
 
-def local_level_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions for every gain in `LEVEL_GAINS`, by name, each of u's shape: (time,) or (series, time)."""
-    rows = _rows(u)
-    return {f"gain {gain:g}": local_level(rows, gain) for gain in LEVEL_GAINS}
-
-
-def local_trend(u: ArrayLike, level_gain: float | None = None, trend_gain: float | None = None) -> Array:
+def local_trend(u: ArrayLike, level_gain: float, trend_gain: float) -> Array:
     """Steady-state Kalman filter of a level with a wandering slope (Holt's method), from the first value and slope 0.
 
-    u: (time,) or (series, time).
     level += slope + level_gain e,  slope += level_gain trend_gain e,  e the one-step error. Both gains 1 give `line`.
-    With neither gain, the pair is chosen in context among `TREND_GAINS`.
     """
     rows = _rows(u)
-    if level_gain is None and trend_gain is None:
-        return _select(rows, local_trend_members(rows).values())
-    if level_gain is None or trend_gain is None:
-        raise ValueError(
-            f"level_gain and trend_gain go together, got {level_gain} and {trend_gain}; give both or neither"
-        )
     both = _gain("level_gain", level_gain) * _gain("trend_gain", trend_gain)
     first = rows[..., :1]
     numerator, denominator = [level_gain + both, -level_gain], [1.0, level_gain + both - 2.0, 1.0 - level_gain]
     return np.asarray(first + lfilter(numerator, denominator, rows - first, axis=-1), dtype=np.float64)
 
 
-def local_trend_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions for every pair in `TREND_GAINS`, by name, each of u's shape: (time,) or (series, time)."""
-    rows = _rows(u)
-    return {f"gains {level:g}, {trend:g}": local_trend(rows, level, trend) for level, trend in TREND_GAINS}
-
-
-def autoregression(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> Array:
-    """Least-squares autoregression refitted to the growing context, its order (up to `orders`) chosen in context.
-
-    u: (time,) or (series, time).
-    """
-    rows = _rows(u)
-    return _select(rows, autoregression_members(rows, orders).values())
-
-
 def autoregression_members(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> dict[str, Array]:
-    """Predictions of the autoregressions of order 1 … `orders`, each refitted as the context grows.
-
-    u and each of them: (time,) or (series, time).
+    """Predictions of the least-squares autoregressions of order 1 … `orders`, each refitted as the context grows.
 
     One QR factor of [u_k … u_{k-P+1} | u_{k+1}] holds the fits of every order: order p is solved by its leading p
     columns. The factor is updated block by block and never formed as a normal matrix, whose condition number would be
@@ -182,9 +127,8 @@ def _solutions(factor: Array) -> Array:
     useful = np.abs(diagonal) > scale[:, :, 0]
     for p in range(most):
         for row in range(p, -1, -1):
-            rest = factor[:, row, most] - np.einsum(
-                "sl,ls->s", factor[:, row, row + 1 : p + 1], weights[p, row + 1 : p + 1]
-            )
+            known = np.einsum("sl,ls->s", factor[:, row, row + 1 : p + 1], weights[p, row + 1 : p + 1])
+            rest = factor[:, row, most] - known
             weights[p, row] = np.where(useful[:, row], rest / np.where(useful[:, row], diagonal[:, row], 1.0), 0.0)
     return weights
 
@@ -197,20 +141,35 @@ def _blocks(time: int, first: int, growth: float = 1.25, longest: int = 256) -> 
         length = min(max(int(length * growth), 1), longest)
 
 
+FAMILIES: dict[str, Callable[[ArrayLike], dict[str, Array]]] = {
+    "autoregression": autoregression_members,
+    "Savitzky–Golay": lambda u: {f"window {w}, degree {d}": savitzky_golay(u, w, d) for w, d in SAVITZKY_GOLAY},
+    "local level": lambda u: {f"gain {gain:g}": local_level(u, gain) for gain in LEVEL_GAINS},
+    "local trend": lambda u: {f"gains {a:g}, {b:g}": local_trend(u, a, b) for a, b in TREND_GAINS},
+}
+
+
+def everyone(u: ArrayLike) -> Iterator[tuple[str, str, Array]]:
+    """Family, setting and predictions of all baselines; of each family first those of the settings chosen in context,
+    under the setting ""."""
+    for name, family in FAMILIES.items():
+        members = family(u)
+        yield name, "", in_context(u, members.values())
+        for setting, y in members.items():
+            yield name, setting, y
+
+
 def innovation_floor(time_constant: float, dt: float = DT) -> float:
     """Least mean squared error of any causal prediction of Filtered Noise: the variance of what is new in each sample.
 
     >>> f"{innovation_floor(0.05):.3g}"
     '3.89e-05'
     """
-    return alpha_filter(time_constant, dt).lead ** 2 / dt
+    return alpha_filter(time_constant, dt)[0] ** 2 / dt
 
 
 def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) -> Array:
-    """The best causal predictor of Filtered Noise from rest, which is given the process and attains the floor.
-
-    u: (time,) or (series, time). The floor: `innovation_floor`.
-    """
+    """The best causal predictor of Filtered Noise from rest, which is given the process and attains the floor."""
     rows = _rows(u)
     lead, lag, pole = alpha_filter(time_constant, dt)
     noise = lfilter([1.0, -2.0 * pole, pole * pole], [lead, lag], rows, axis=-1)
@@ -220,23 +179,16 @@ def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) ->
 
 
 def in_context(u: ArrayLike, members: Iterable[Array], discount: float = DISCOUNT) -> Array:
-    """At every step the prediction of the member with the least (discounted) squared error so far.
-
-    u and the predictions of every member: (time,) or (series, time).
-    """
+    """At every step the prediction of the member with the least (discounted) squared error so far."""
     if not 0.0 < discount <= 1.0:
         raise ValueError(f"discount must lie in (0, 1], got {discount}")
-    return _select(_rows(u), members, discount)
-
-
-def _select(rows: Array, members: Iterable[Array], discount: float = DISCOUNT) -> Array:
-    """One pass over the members with two arrays of memory: the best score so far and its prediction."""
+    rows = _rows(u)
     best: Array | None = None
     chosen = rows.copy()
-    for ahead in members:
+    for ahead in members:  # one pass, with two arrays of memory: the best score so far and its prediction
         error = np.zeros_like(rows)
         np.subtract(rows[..., 1:], ahead[..., :-1], out=error[..., 1:])
-        score = np.cumsum(error**2, axis=-1) if discount == 1.0 else lfilter([1.0], [1.0, -discount], error**2, axis=-1)
+        score = lfilter([1.0], [1.0, -discount], error**2, axis=-1)
         if best is None:
             best, chosen = score, np.array(ahead)
             continue

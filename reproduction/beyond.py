@@ -1,7 +1,5 @@
 """Beyond the paper: one model without settings beside the paper, the baselines and the floor, noise or not."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -22,12 +20,6 @@ NOISY = ("White γ = 1", "White γ = 2", "Van der Pol")
 OURS, PAPER, FLOOR, CONTEXT, HINDSIGHT = "Prophecy", "paper", "floor", "best baseline in context", "best in hindsight"
 METHODS = (PAPER, "copy", "line", CONTEXT, HINDSIGHT, OURS)
 CALIBRATION = ("coverage", "alarms 1", "alarms 2", "alarms 3")
-FAMILIES = {
-    "autoregression": baselines.autoregression_members,
-    "Savitzky–Golay": baselines.savitzky_golay_members,
-    "local level": baselines.local_level_members,
-    "local trend": baselines.local_trend_members,
-}
 SIZE = 10  # functions in a piece, which is what a kill can lose
 ROUNDING = 1e-33  # squared error that float64 leaves of values of size 0.5: stands for "rounding" among the floors
 
@@ -59,11 +51,8 @@ class Beyond(Experiment):
         value = {"copy": _errors(u, baselines.copy(u)), "line": _errors(u, baselines.line(u))}
         for method, order in itertools.product(paper.BASES, paper.ORDERS):
             value[f"{PAPER}: {paper.label(method, order)}"] = _errors(u, paper.predict(method, order, u))
-        for name, family in FAMILIES.items():
-            members = family(u)
-            value[f"{CONTEXT}: {name}"] = _errors(u, baselines.in_context(u, members.values()))
-            for setting, y in members.items():
-                value[f"{HINDSIGHT}: {name}, {setting}"] = _errors(u, y)
+        for name, setting, y in baselines.everyone(u):
+            value[f"{HINDSIGHT}: {name}, {setting}" if setting else f"{CONTEXT}: {name}"] = _errors(u, y)
         track = Prophecy(channels=len(u)).follow(u.T)
         value[OURS] = _errors(u, np.roll(track.mean.T, -1, axis=1))  # of the value after each; the last is not read
         late, later = slice(u.shape[1] // 2, None), slice(u.shape[1] // 2 + 1, None)
@@ -185,7 +174,6 @@ def floor(signal: str, noise: float) -> float:
 
 
 def limit(signal: str, noise: float) -> float:
-    """The error we set as Prophecy's limit."""
     return 1.2 * noise**2 if noise else 1.15 * floor(signal, noise) if signal in FILTERED else 1e-22
 
 

@@ -1,7 +1,5 @@
 """Derivatives from the past alone: ours beside a difference, a Savitzky–Golay endpoint and a Kalman filter."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -78,7 +76,26 @@ class Derivatives(Experiment):
     alt = "Error over Prophecy's against noise."
 
     def draw(self, result: Result) -> Any:
-        return _draw(result["rows"])
+        rows = result["rows"]
+        looks = {
+            SMOOTHED: (style.COLOURS["Savitzky–Golay"], "^", "--"),
+            LEARNED: (style.COLOURS["autoregression"], "s", "-"),
+            KALMAN: (style.COLOURS["local trend"], "v", "--"),
+            OURS: (style.COLOURS["ours"], "*", "-"),
+        }
+        figure, axes = style.figure(1, len(SIGNALS), height=3.6, sharey=True)
+        for axis, signal in zip(axes, SIGNALS, strict=True):
+            shown = [(noise, found) for s, noise, found in _cases(rows) if s == signal and noise]
+            for name, (colour, marker, line) in looks.items():
+                heights = [found[name] / found[OURS] for _, found in shown]
+                size = 12 if name == OURS else 7
+                axis.plot(range(len(shown)), heights, line, color=colour, marker=marker, markersize=size, label=name)
+            axis.set(yscale="log", title=signal, xlabel="noise added")
+            axis.set_xticks(range(len(shown)), [f"{noise:g}" for noise, _ in shown])
+            axis.set_yticks([0.8, 1, 1.5, 2, 5, 10], ["0.8", "1", "1.5", "2", "5", "10"])
+            axis.minorticks_off()
+        axes[0].set_ylabel("error / Prophecy's error")
+        return style.legended(figure, axes[0], 4)
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[Line] = []
@@ -150,7 +167,6 @@ def filters_in_context(u: Array, dt: float) -> Array:
 
 
 def _filtered(u: Array) -> tuple[Array, Array]:
-    """Velocities and innovations, (filters, series, samples), per sample."""
     step = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     seen, jerk = np.array([[1.0, 0.0, 0.0]]), np.array([[1 / 6], [0.5], [1.0]])
     gains = []
@@ -170,7 +186,6 @@ def _filtered(u: Array) -> tuple[Array, Array]:
 
 
 def prophecy_slopes(u: Array, dt: float) -> Array:
-    """Prophecy's derivative after each sample: (series, samples)."""
     model = Prophecy(channels=len(u), dt=dt, context=1)
     slopes = np.empty_like(u)
     for k, moment in enumerate(u.T):
@@ -186,25 +201,3 @@ def _errors(estimate: Array, slope: Array) -> list[float]:
 
 def _cases(rows: Rows) -> list[tuple[str, float, dict[str, float]]]:
     return [(s, n, means(rows, "method", dataset=s, parameter=n)) for s in SIGNALS for n in NOISE]
-
-
-def _draw(rows: Rows) -> Any:
-    looks = {
-        SMOOTHED: (style.COLOURS["Savitzky–Golay"], "^", "--"),
-        LEARNED: (style.COLOURS["autoregression"], "s", "-"),
-        KALMAN: (style.COLOURS["local trend"], "v", "--"),
-        OURS: (style.COLOURS["ours"], "*", "-"),
-    }
-    figure, axes = style.figure(1, len(SIGNALS), height=3.6, sharey=True)
-    for axis, signal in zip(axes, SIGNALS, strict=True):
-        shown = [(noise, found) for s, noise, found in _cases(rows) if s == signal and noise]
-        for name, (colour, marker, line) in looks.items():
-            heights = [found[name] / found[OURS] for _, found in shown]
-            size = 12 if name == OURS else 7
-            axis.plot(range(len(shown)), heights, line, color=colour, marker=marker, markersize=size, label=name)
-        axis.set(yscale="log", title=signal, xlabel="noise added")
-        axis.set_xticks(range(len(shown)), [f"{noise:g}" for noise, _ in shown])
-        axis.set_yticks([0.8, 1, 1.5, 2, 5, 10], ["0.8", "1", "1.5", "2", "5", "10"])
-        axis.minorticks_off()
-    axes[0].set_ylabel("error / Prophecy's error")
-    return style.legended(figure, axes[0], 4)

@@ -1,7 +1,5 @@
 """`python -m reproduction`: every figure and table of the paper, and a report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +8,8 @@ from rich.console import Console
 
 from prophecy import _interrupts, _machine, _workers
 from reproduction import registry, runner
-from reproduction.estimate import Estimate
 from reproduction.framework import Ask, Experiment
+from reproduction.progress import Estimate, Lines
 
 STOPPED = "Stopped. What was finished is kept; run the same command again to go on."
 
@@ -51,22 +49,21 @@ def reproduce(
 
 def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: Console) -> Path:
     """Compute the pages and write the report anew after each of them, so that it can be read while the rest runs."""
-    from reproduction.progress import progress
     from reproduction.report import Report
 
     report, estimate = Report(out), Estimate(chosen, ask, workers)
     waiting = [experiment.name for experiment in runner.order(chosen)]
-    with progress(console, len(chosen), estimate) as told:
+    told = Lines(console, len(chosen), estimate)
 
-        def finished(experiment: Experiment) -> None:
-            waiting.remove(experiment.name)
-            if waiting:
-                pages = "1 page" if len(waiting) == 1 else f"{len(waiting)} pages"
-                path = report.write(f"{pages} to come, {estimate.words()}")
-                if len(waiting) == len(chosen) - 1:
-                    told.say(f"The report grows with every page: {path}")
+    def finished(experiment: Experiment) -> None:
+        waiting.remove(experiment.name)
+        if waiting:
+            pages = "1 page" if len(waiting) == 1 else f"{len(waiting)} pages"
+            path = report.write(f"{pages} to come, {estimate.words()}")
+            if len(waiting) == len(chosen) - 1:
+                told.say(f"The report grows with every page: {path}")
 
-        runner.compute(chosen, ask, out, workers, told, finished)
+    runner.compute(chosen, ask, out, workers, told, finished)
     return report.write()
 
 
@@ -78,7 +75,6 @@ def _list(console: Console) -> None:
 
 
 def application() -> typer.Typer:
-    """The command as an application of its own."""
     app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
     app.command()(reproduce)
     return app

@@ -1,7 +1,5 @@
 """Open question: a short convolution before the SSM, constructed and trained, on and off."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +9,7 @@ import numpy as np
 from prophecy import run
 from prophecy.evaluation import mean_squared_error
 from reproduction import paper, style, trained_runs
-from reproduction.framework import Ask, Line, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict, marked
+from reproduction.framework import Ask, Line, OpenQuestion, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.rows import Array, Json, Parts, distinct, held, joined, means, named, number, row
 from reproduction.trained_runs import GPU, SHORT, cell, datasets, stats
 
@@ -33,6 +31,8 @@ class Convolution(OpenQuestion):
     reference = "Sec. 5; Mamba, H3"
     place = 154
     functions = 20
+    torch = True
+    given = (("order", ORDER),)
     data = (f"{trained_runs.FOLDER}/readouts-radians.json",)
     question = (
         "Mamba and its kin put a convolution over a few samples before the SSM. Trained Markov chains needed it more "
@@ -55,8 +55,7 @@ class Convolution(OpenQuestion):
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
-        trained_runs.torch_for(self.name)
-        return {"order": ORDER, "plan": asdict(trained_runs.plan(ask))}
+        return super().settings(ask) | {"plan": asdict(trained_runs.plan(ask))}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [*paper.function_units(paper.CELLS, self.size(ask), 20), Unit("short run", {})]
@@ -65,7 +64,7 @@ class Convolution(OpenQuestion):
         if unit.name != "short run":
             u = paper.unit_signal(ask, unit)
             return {name: mean_squared_error(u, y).tolist() for name, y in constructed(u).items()}
-        return trained_runs.readouts(self.name, ask, SHORT_VARIANTS)
+        return trained_runs.readouts(ask, SHORT_VARIANTS)
 
     def gather(self, ask: Ask, parts: Parts) -> Outcome:
         rows = [
@@ -77,19 +76,44 @@ class Convolution(OpenQuestion):
         kept = ("plan", "variants", "history", "device", "versions", "seconds", "seeds", "taps", "note")
         return Outcome(rows, {"runs": {n: {k: r[k] for k in kept if k in r} for n, r in runs.items()}})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        told = trained_runs.origin(result["details"]["runs"][GPU])
-        return [
-            Picture(
-                "convolution",
-                "Left: mean squared error divided by that of Eq. (5) alone, on the signals of Table 1: taps that "
-                "extrapolate alone (open) and with LegT on what they leave (filled). Right: mean absolute error with a "
-                f"trained convolution over that without, {GPU}: {told}; above 1 it hurts.",
-                lambda: _draw(result),
-                "Left, adding taps lowers the error by many orders of magnitude, with or without the SSM. Right, "
-                "trained convolutions change the error by a factor of about 1 to 4, mostly upwards.",
-            )
-        ]
+    caption = (
+        "Left: mean squared error divided by that of Eq. (5) alone, on the signals of Table 1: taps that extrapolate "
+        "alone (open) and with LegT on what they leave (filled). Right: mean absolute error with a trained "
+        f"convolution over that without, {GPU}: {{told}}; above 1 it hurts."
+    )
+    alt = (
+        "Left, adding taps lowers the error by many orders of magnitude, with or without the SSM. Right, trained "
+        "convolutions change the error by a factor of about 1 to 4, mostly upwards."
+    )
+
+    def told(self, result: Result) -> str:
+        return trained_runs.origin(result["details"]["runs"][GPU])
+
+    def draw(self, result: Result) -> Any:
+        rows, runs = result["rows"], result["details"]["runs"]
+        run_ = runs[GPU]
+        figure, (left, right) = style.figure(1, 2, height=4.2, gridspec_kw={"width_ratios": [1.5, 1]})
+        signals, mean = paper.CELLS, means(rows, "dataset", "parameter", "method")
+        left.axhline(1.0, color=style.COLOURS["LegT"], linewidth=1.4, label="Eq. (5)")
+        for count, colour, shift in zip(TAPS[1:], style.SEQUENCE[1:], (-0.2, 0.0, 0.2), strict=False):
+            for ending, face in (("", "white"), (" + LegT", colour)):
+                heights = [mean[d, p, f"{count} taps{ending}"] / mean[d, p, "Eq. (5)"] for d, p in signals]
+                options = {"color": colour, "markerfacecolor": face, "markersize": 7, "label": f"{count} taps{ending}"}
+                left.plot(np.arange(len(signals)) + shift, heights, "o", **options)
+        names = [f"{d.split()[0]}\n{p:g}" for d, p in signals]
+        left.set_xticks(range(len(signals)), names, fontsize=9)
+        left.set(yscale="log", ylabel="MSE / MSE of Eq. (5)", title="Constructed")
+        right.axhline(1.0, color=style.MUTED, linewidth=1)
+        sets = datasets(run_)
+        for (without, with_taps), colour in zip(PAIRS.items(), style.SEQUENCE, strict=False):
+            pairs = [(stats(run_, d, with_taps), stats(run_, d, without)) for d in sets]
+            heights = [a[0] / b[0] if a and b else np.nan for a, b in pairs]
+            right.plot(range(len(sets)), heights, "o", color=colour, markersize=8, label=without)
+        right.set_xticks(range(len(sets)), [d.split(",")[0].replace(" ", "\n", 1) for d in sets], fontsize=9)
+        right.set(yscale="log", ylabel="error with / without", title="Trained")
+        style.plain_ticks(right)
+        right.legend(fontsize=8, loc="best")
+        return style.legended(figure, left, 4, fontsize=9)
 
     def tables(self, result: Result) -> list[Table]:
         rows = result["rows"]
@@ -175,30 +199,3 @@ def constructed(u: Array) -> dict[str, Array]:
         found[f"{count} taps"] = ahead
         found[f"{count} taps + LegT"] = ahead + rest
     return found
-
-
-def _draw(result: Result) -> Any:
-    rows, runs = result["rows"], result["details"]["runs"]
-    run_ = runs[GPU]
-    figure, (left, right) = style.figure(1, 2, height=4.2, gridspec_kw={"width_ratios": [1.5, 1]})
-    signals, mean = paper.CELLS, means(rows, "dataset", "parameter", "method")
-    left.axhline(1.0, color=style.COLOURS["LegT"], linewidth=1.4, label="Eq. (5)")
-    for count, colour, shift in zip(TAPS[1:], style.SEQUENCE[1:], (-0.2, 0.0, 0.2), strict=False):
-        for ending, face in (("", "white"), (" + LegT", colour)):
-            heights = [mean[d, p, f"{count} taps{ending}"] / mean[d, p, "Eq. (5)"] for d, p in signals]
-            options = {"color": colour, "markerfacecolor": face, "markersize": 7, "label": f"{count} taps{ending}"}
-            left.plot(np.arange(len(signals)) + shift, heights, "o", **options)
-    names = [f"{d.split()[0]}\n{p:g}" for d, p in signals]
-    left.set_xticks(range(len(signals)), names, fontsize=9)
-    left.set(yscale="log", ylabel="MSE / MSE of Eq. (5)", title="Constructed")
-    right.axhline(1.0, color=style.MUTED, linewidth=1)
-    sets = datasets(run_)
-    for (without, with_taps), colour in zip(PAIRS.items(), style.SEQUENCE, strict=False):
-        pairs = [(stats(run_, d, with_taps), stats(run_, d, without)) for d in sets]
-        heights = [a[0] / b[0] if a and b else np.nan for a, b in pairs]
-        right.plot(range(len(sets)), heights, "o", color=colour, markersize=8, label=without)
-    right.set_xticks(range(len(sets)), [d.split(",")[0].replace(" ", "\n", 1) for d in sets], fontsize=9)
-    right.set(yscale="log", ylabel="error with / without", title="Trained")
-    style.plain_ticks(right)
-    right.legend(fontsize=8, loc="best")
-    return style.legended(figure, left, 4, fontsize=9)

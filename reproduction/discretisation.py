@@ -1,7 +1,5 @@
 """App. C: discretising C and D once or twice, and the readout before it is approximated."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -123,7 +121,6 @@ def predict(method: str, order: int, u: Array, rule: str) -> Array:
 
 
 def ratios(rows: Rows) -> dict[tuple[str, str, str, int], float]:
-    """(rule, method, signal, order) -> error divided by that of the paper's rule."""
     found = means(rows, "dataset", "parameter", "method", "order")
     return {
         (rule, method, f"{d} {p}", n): found[d, p, f"{method}, {rule}", n] / found[d, p, f"{method}, trapezoid", n]

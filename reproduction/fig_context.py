@@ -1,7 +1,5 @@
 """Fig. 1e: error of LegT against the context length k, for several N, on White Signal."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Fig. 1f and the six panels of Fig. 2: what the signals look like, and the predictions on top of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

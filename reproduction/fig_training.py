@@ -1,7 +1,5 @@
 """Fig. 1d: the construction against training, settings I to IV on four evaluation sets, three seeds."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 
@@ -35,6 +33,7 @@ class FigTraining(Experiment):
     title = "Construction against training"
     reference = "Fig. 1d, Sec. 4, App. E.3"
     place = 40
+    torch = True
     lead = "fig-training"
     data = tuple(
         f"{trained_runs.FOLDER}/{run}.json"
@@ -48,21 +47,17 @@ class FigTraining(Experiment):
         "starting near a value uniform in (−1, 1); a third sums of 15 Legendre polynomials on [0, 1], divided by their "
         "largest absolute value. 1 000 functions, batches of 128, 8 000 steps of Adam with rate 2e-3, mean absolute "
         "error over samples from 5 000 on. Evaluated on a held-out mixture, on lines with offset and slope uniform in "
-        "(−10, 10), on Filtered Noise with α = 0.1 and on the paper's Van der Pol run."
-        "\n\n"
-        "An earlier edition of this page read the sines' frequencies as cycles (up to 50 in the window instead of 8) "
-        "and concluded that a random start catches up and training helps a good deal. Both came from that reading: the "
-        "run “cycles” shows how much hangs on it. The full runs were made once on a GPU and ship with the package; the "
+        "(−10, 10), on Filtered Noise with α = 0.1 and on the paper's Van der Pol run. The run “cycles” reads the "
+        "sines' frequencies as cycles, up to 50 in the window instead of 8. The full runs were made once on a GPU; the "
         "short run was made now, with fewer steps, functions and smaller batches."
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
-        """The plan of the run made now; needs torch."""
-        trained_runs.torch_for(self.name)
+        known = super().settings(ask)
         from reproduction.trained import common
 
         common.torch_device(ask.device)
-        return {"plan": asdict(trained_runs.plan(ask)), "run": GPU if ask.full else SHORT}
+        return known | {"plan": asdict(trained_runs.plan(ask)), "run": GPU if ask.full else SHORT}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [
@@ -72,11 +67,10 @@ class FigTraining(Experiment):
     def compute(self, ask: Ask, unit: Unit) -> Json:
         seed = unit.arguments["seed"]
         if unit.arguments["kind"] == "readouts":
-            return trained_runs.readouts(self.name, ask, PAPER, seed)
-        trained_runs.torch_for(self.name)
+            return trained_runs.readouts(ask, PAPER, seed)
         from reproduction.trained import memories
 
-        with trained_runs.one_thread(self.name):
+        with trained_runs.one_thread():
             return memories.train(trained_runs.plan(ask), "radians", [seed], ask.device)
 
     def gather(self, ask: Ask, parts: Parts) -> Outcome:

@@ -1,7 +1,5 @@
 """Beyond the paper: hundreds of steps, many variables, chaos included, from the context alone."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

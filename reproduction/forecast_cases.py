@@ -1,7 +1,5 @@
 """The work behind the page `forecast`: chaotic systems, White Signals, variables alone, equations, long free runs."""
 
-from __future__ import annotations
-
 import functools
 import time
 from typing import Any, NamedTuple
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from prophecy import chaos, signals
 from prophecy.evaluation import histogram_distance, smape, spectral_distance, spectrum, valid_prediction_time
 from prophecy.forecasting import forecast
-from prophecy.forecasting.linear import fit_linear
+from prophecy.forecasting.maps import delays, fit_polynomial_map
 from prophecy.forecasting.repeats import Copy, Repetition
 from prophecy.forecasting.series import Model
 from prophecy.laws.context import Rows as Index
@@ -38,9 +36,10 @@ def baselines_ahead(context: Array, horizon: int) -> dict[str, Array]:
     scaled = (context - centre) / np.where(scale > 0, scale, 1.0)
     index = np.arange(len(scaled) - 1)
     models: dict[str, Model | None] = {"copy": Copy(), "repetition": Repetition(30)}
-    models["linear autoregression"] = fit_linear(12, 1, 1e-8, scaled, Index(index, index + 1))
+    models["linear autoregression"] = fit_polynomial_map(delays(12), 1, 1e-8, scaled, Index(index, index + 1))
     end = np.array([len(scaled)])
-    return {n: m.rollout(scaled, end, horizon)[0] * scale + centre for n, m in models.items() if m is not None}
+    paths = {n: m.rollout(scaled, end, horizon)[0] for n, m in models.items() if m is not None}
+    return {n: np.nan_to_num(path) * scale + centre for n, path in paths.items()}  # what is lost says the mean
 
 
 class Judged(NamedTuple):
@@ -57,10 +56,7 @@ class Judged(NamedTuple):
 
 
 def judged(clean: Array, truth: Array, noise: float, generator: np.random.Generator, missing: float = 0.0) -> Judged:
-    """Forecast from a context with noise, a share of each variable's standard deviation.
-
-    missing: the share of values of the context that are left out, at random; baselines have straight lines there.
-    """
+    """noise: in standard deviations of each variable. missing: a share of values; baselines have lines there."""
     size = noise * clean.std(axis=0)
     seen = clean + size * generator.standard_normal(clean.shape)
     measured = truth + size * generator.standard_normal(truth.shape)

@@ -1,7 +1,5 @@
 """Drawings of the page `forecast`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import cycle
 from typing import Any

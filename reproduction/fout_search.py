@@ -1,7 +1,5 @@
 """A reading of Fig. 1b and 1c under which FouT first worsens as N grows, then improves? One change at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -139,10 +137,8 @@ class FoutSearch(Experiment):
                 line: Line = [variant, {"FouT": "FouT, right"}.get(method, method)]
                 for name in _names():
                     rise, peak, fall = bump(part[f"{method}|{name}"])
-                    text = (
-                        f"+{100 * (rise - 1):.1f} % (N = {peak}), × {ratio(fall)}" if rise > 1 else f"× {ratio(fall)}"
-                    )
-                    line.append(Cell(text, "best" if _counts(rise, fall) else ""))
+                    above = f"+{100 * (rise - 1):.1f} % (N = {peak}), " if rise > 1 else ""
+                    line.append(Cell(f"{above}× {ratio(fall)}", "best" if _counts(part[f"{method}|{name}"]) else ""))
                 lines.append(line)
         caption = (
             "How far each curve rises above its value at N = 1 before its minimum (if it does), and the minimum "
@@ -153,7 +149,7 @@ class FoutSearch(Experiment):
     def verdicts(self, result: Result) -> list[Verdict]:
         curves = result["details"]["curves"]
         found = {
-            (variant, method): [n for n in _names() if _counts(*_ends(part[f"{method}|{n}"]))]
+            (variant, method): [n for n in _names() if _counts(part[f"{method}|{n}"])]
             for variant, part in curves.items()
             for method in READINGS
         }
@@ -161,23 +157,16 @@ class FoutSearch(Experiment):
         somewhere = sum(len(signals) for signals in found.values())
         total = len(found) * len(_names())
         named = {variant for (variant, _), signals in found.items() if signals}
-        humps = {
-            variant
-            for variant, part in curves.items()
-            if any(hump(part[f"{method}|{name}"]) for method in READINGS for name in _names())
-        }
+        pairs = [f"{method}|{name}" for method in READINGS for name in _names()]
+        humps = sorted(variant for variant, part in curves.items() if any(hump(part[pair]) for pair in pairs))
+        rises = f"Some rise and come down again without ever passing N = 1, with: {', '.join(humps)}."
         return [
             Verdict(
                 "FouT first worsens as N grows, then improves (Sec. 4), under some other reading of the settings.",
                 True if everywhere else (None if somewhere else False),
                 f"{len(everywhere)} of {len(found)} readings show it on all {len(_names())} signals; {somewhere} of "
-                f"{total} curves do"
-                + (f", with: {', '.join(sorted(named))}." if named else ".")
-                + (
-                    f" Some rise and come down again without ever passing N = 1, with: {', '.join(sorted(humps))}."
-                    if humps
-                    else " None rises at all and comes down again, whether it passes N = 1 or not."
-                ),
+                f"{total} curves do{', with: ' if named else ''}{', '.join(sorted(named))}. "
+                + (rises if humps else "None rises at all and comes down again, whether it passes N = 1 or not."),
             )
         ]
 
@@ -186,7 +175,8 @@ def _names() -> list[str]:
     return [f"{dataset} {parameter}" for dataset, parameter in SIGNALS]
 
 
-def _counts(rise: float, fall: float) -> bool:
+def _counts(curve: list[float | None]) -> bool:
+    rise, _, fall = bump(curve)
     return rise > 1 + RISE and fall < 1 - RISE
 
 
@@ -211,18 +201,10 @@ def hump(curve: list[float | None]) -> bool:
     """
     values = np.array([value for value in curve if value is not None]) / (curve[0] or np.nan)
     peak = int(values.argmax())
-    return bool(
-        values[peak] > 1 + RISE and values[peak:].min() < values[peak] * (1 - RISE) and not _counts(*_ends(curve))
-    )
-
-
-def _ends(curve: list[float | None]) -> tuple[float, float]:
-    rise, _, fall = bump(curve)
-    return rise, fall
+    return bool(values[peak] > 1 + RISE and values[peak:].min() < values[peak] * (1 - RISE) and not _counts(curve))
 
 
 def _system(reading: Reading, method: str, order: int) -> System | None:
-    """The model, None where its rule is refused near the pole."""
     count = 2 * order + 1 if reading.states == "pairs" else order + 1 - order % 2
     basis = paper.BASES[method](count, 1.0)
     if reading.states == "even" and order % 2 == 0:
@@ -257,7 +239,6 @@ CONSTRUCTIONS: dict[str, Callable[[Basis], Continuous]] = {
 
 
 def _error(reading: Reading, system: System, u: Array) -> float | None:
-    """Mean error over the functions; None if the state has exploded."""
     start = u[:, :1] * np.linalg.solve(np.eye(system.order) - system.A, system.B) if reading.settled else None
     y, _ = run(system, u, engine="lifted", state=start)
     score = mean_squared_error if reading.squared else mean_absolute_error
@@ -268,11 +249,5 @@ def _error(reading: Reading, system: System, u: Array) -> float | None:
 def _shortened(basis: Basis, order: int) -> Basis:
     """The first `order` functions of a basis: an even number of FouT's leaves a cosine without its sine."""
     whole = basis.functions
-    return replace(
-        basis,
-        A=basis.A[:order, :order],
-        B=basis.B[:order],
-        newest=basis.newest[:order],
-        oldest=basis.oldest[:order],
-        functions=lambda ages: whole(ages)[:, :order],
-    )
+    kept = {name: getattr(basis, name)[:order] for name in ("B", "newest", "oldest")}
+    return replace(basis, A=basis.A[:order, :order], functions=lambda ages: whole(ages)[:, :order], **kept)

@@ -1,11 +1,10 @@
 """What an experiment is: settings, work in resumable pieces, rows, pictures and a verdict."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from reproduction.rows import Json, Parts, Rows, agrees, mean_and_deviation, named, number, ratio
@@ -33,18 +32,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows of the results file, and whatever else the pictures need."""
-
     rows: Rows
     details: dict[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that can be drawn from the results: `draw()` returns a matplotlib Figure.
-
-    `alt` says what is to be seen to somebody who cannot see it; without it the caption has to do.
-    """
+    """A figure: `draw()` returns a matplotlib Figure; `alt` is for those who cannot see it, by default the caption."""
 
     name: str
     caption: str
@@ -76,8 +70,6 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Slip:
-    """Something the paper got wrong."""
-
     printed: str
     right: str
     evidence: str
@@ -110,12 +102,12 @@ def marked(values: Sequence[float], best: float | None = None, form: Callable[[f
 
 
 class Experiment(ABC):
-    """A figure or table of the paper, or a page beyond it. See the package's docstring for how to add one.
+    """A figure or table of the paper, or a page beyond it. The package's docstring shows one.
 
-    `early` pages are computed first; `data` are files beside this one that the page reads; `given` is what the numbers
-    depend on besides seed, functions and code, shown in the report; `lead` names a picture that the report shows at its
-    top; `caption` stands below the page's picture ({functions}: how many), and `alt` says what is to be seen there to
-    somebody who cannot see it.
+    `early` pages are computed first; `data` are files beside this one that the page reads; `given` is what the
+    numbers depend on besides seed, functions and code, shown in the report; `torch` pages need that package; `lead`
+    names a picture that the report shows at its top; `caption` stands below the page's picture ({functions}: how
+    many), and `alt` says what is to be seen there to somebody who cannot see it.
     """
 
     name: str
@@ -128,6 +120,7 @@ class Experiment(ABC):
     data: tuple[str, ...] = ()
     given: tuple[tuple[str, Json], ...] = ()
     lead: str = ""
+    torch: bool = False
     caption: str = ""
     alt: str = ""
     question: str = ""
@@ -135,11 +128,13 @@ class Experiment(ABC):
     doubts: str = ""
 
     def settings(self, ask: Ask) -> dict[str, Json]:
-        """`given`, and what else of it depends on what was asked for."""
+        """`given`, and what else of it depends on what was asked for; refused without torch where the page needs it."""
+        if self.torch and not find_spec("torch"):
+            way_out = "install it with: pip install 'hippo-prophecy[torch]'"
+            raise ModuleNotFoundError(f"{self.name} needs torch; {way_out}")
         return dict(self.given)
 
     def size(self, ask: Ask) -> int:
-        """Functions per data set in this run."""
         return self.functions if ask.functions is None or not self.functions else ask.functions
 
     @abstractmethod
@@ -152,7 +147,6 @@ class Experiment(ABC):
     def gather(self, ask: Ask, parts: Parts) -> Outcome: ...
 
     def draw(self, result: Result) -> Any:
-        """The page's picture, as a figure of matplotlib's."""
         raise NotImplementedError
 
     def pictures(self, result: Result) -> list[Picture]:
@@ -160,7 +154,12 @@ class Experiment(ABC):
         if not self.caption:
             return []
         caption = self.caption.replace("{functions}", str(result.get("functions", "")))
+        caption = caption.replace("{told}", self.told(result))
         return [Picture(self.name, caption, partial(self.draw, result), self.alt)]
+
+    def told(self, result: Result) -> str:
+        """What the caption says at {told}; on pages with trained runs, where these were made."""
+        return "; ".join(f"{name}: {text}" for name, text in result["details"].get("origins", {}).items())
 
     def tables(self, result: Result) -> list[Table]:
         return [comparison(result["rows"])] if any(r["paper_mean"] is not None for r in result["rows"]) else []

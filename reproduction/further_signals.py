@@ -1,7 +1,5 @@
 """The authors' further signals: single sines, random-root polynomials, Brownian motions, the logistic map."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

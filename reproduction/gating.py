@@ -1,15 +1,14 @@
 """Open question: gating. A constructed gate against none and against a trained selective SSM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from reproduction import baselines, style, switching, trained_runs
-from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, distinct, held, means, number, ratio, row
 from reproduction.switching import RATES, SEED, SINCE
 from reproduction.trained_runs import GPU, SHORT
@@ -27,6 +26,7 @@ TRIVIAL: dict[str, Callable[[switching.Array], switching.Array]] = {
     "median of the last 5": switching.running_median,
 }
 """What anyone would try first: neither memory nor gate."""
+PREDICTORS = TRIVIAL | {name: partial(switching.predict, clip=c, forget=f) for name, (c, f) in CONSTRUCTED.items()}
 SHOWN = 0.05  # the outlier rate at which the time since the switch is drawn
 FRESH = 4  # samples after a switch within which the gate, which needs three of them, has hardly seen it
 SETTLED = 24  # samples after a switch from which a model counts as settled
@@ -38,6 +38,8 @@ class Gating(OpenQuestion):
     reference = "Sec. 5; Mamba, Griffin"
     place = 151
     functions = 400
+    torch = True
+    given = (("length", switching.LENGTH), ("order", switching.ORDER), ("window", switching.WINDOW))
     data = (f"{trained_runs.FOLDER}/selective.json",)
     question = (
         "Modern state-space models choose by the input what to let in and what to forget. Does the construction gain "
@@ -62,32 +64,15 @@ class Gating(OpenQuestion):
         "sample, where ours needs three."
     )
 
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        trained_runs.torch_for(self.name)
-        return {"length": switching.LENGTH, "order": switching.ORDER, "window": switching.WINDOW}
-
     def units(self, ask: Ask) -> list[Unit]:
-        return [
-            *(Unit(name, {"trivial": name}) for name in TRIVIAL),
-            *(Unit(name, {"gate": name}) for name in CONSTRUCTED),
-            Unit("short run", {}),
-        ]
+        return [Unit(name) for name in (*PREDICTORS, "short run")]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        if "trivial" in unit.arguments:
-            chosen = TRIVIAL[unit.arguments["trivial"]]
-            return switching.scores(chosen, self.size(ask), RATES, SINCE, SEED + ask.seed)
-        if "gate" in unit.arguments:
-            clip, forget = CONSTRUCTED[unit.arguments["gate"]]
-
-            def predict(u: switching.Array) -> switching.Array:
-                return switching.predict(u, clip=clip, forget=forget)
-
-            return switching.scores(predict, self.size(ask), RATES, SINCE, SEED + ask.seed)
-        trained_runs.torch_for(self.name)
+        if unit.name in PREDICTORS:
+            return switching.scores(PREDICTORS[unit.name], self.size(ask), RATES, SINCE, SEED + ask.seed)
         from reproduction.trained import selective
 
-        with trained_runs.one_thread(self.name):
+        with trained_runs.one_thread():
             steps, scored = trained_runs.shortened(ask, selective.SHORT.steps, selective.SHORT.sequences)
             return selective.train(replace(selective.SHORT, steps=steps, sequences=scored), [0], ask.device)
 
@@ -109,31 +94,43 @@ class Gating(OpenQuestion):
         origins = {label: trained_runs.origin(run) for label, run in runs.items()}
         return Outcome(rows, {"curves": drawn, "origins": origins})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        told = "; ".join(f"{name}: {text}" for name, text in result["details"]["origins"].items())
-        return [
-            Picture(
-                "gating",
-                "Left: mean squared error against the clean next value, divided by that without a gate, against the "
-                "share of outliers; the samples of the switches themselves are left out. Right: error against the "
-                f"samples since the last switch, at {100 * SHOWN:g} % outliers. Means over seeds. The input "
-                f"gate alone diverges and lies above the left panel. {told}.",
-                lambda: _draw(result["details"]["curves"]),
-                "Two panels of lines: the constructed gate removes most of what outliers cost, a running median comes "
-                "close to it and passes it where outliers are many, trained models win in the first samples after a "
-                "switch and lose afterwards; copying is best without outliers.",
-            )
+    caption = (
+        "Left: mean squared error against the clean next value, divided by that without a gate, against the share of "
+        "outliers; the samples of the switches themselves are left out. Right: error against the samples since the "
+        f"last switch, at {100 * SHOWN:g} % outliers. Means over seeds. The input gate alone diverges and lies above "
+        "the left panel. {told}."
+    )
+    alt = (
+        "Two panels of lines: the constructed gate removes most of what outliers cost, a running median comes close to "
+        "it and passes it where outliers are many, trained models win in the first samples after a switch and lose "
+        "afterwards; copying is best without outliers."
+    )
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        figure, (left, right) = style.figure(1, 2, height=4.2)
+        shown = [name for name in curves if not name.endswith(SHORT)]
+        base = np.mean(curves["no gate"]["mse"], axis=0)
+        colours = [
+            *(style.INK, style.COLOURS["line"], style.COLOURS["copy"], style.SEQUENCE[4], style.SEQUENCE[1]),
+            *(style.COLOURS["LegT"], "#cc79a7", "#009e73"),
         ]
+        for name, colour in zip(shown, colours, strict=False):
+            line = "-" if name in CONSTRUCTED else ":" if name in TRIVIAL else "--"
+            look = {"linestyle": line, "marker": "o", "color": colour}
+            left.plot(range(len(RATES)), np.mean(curves[name]["mse"], axis=0) / base, label=name, **look)
+            right.plot(SINCE, np.nanmean(np.array(curves[name]["since"], dtype=float), axis=0), **look)
+        left.set_xticks(range(len(RATES)), [f"{100 * r:g} %" for r in RATES])
+        left.set(yscale="log", xlabel="outliers", ylabel="MSE / MSE without a gate")
+        left.set_ylim(0.02, 5)
+        right.set(xscale="log", yscale="log", xlabel="samples since the switch", ylabel="MSE")
+        right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+        right.minorticks_off()
+        return style.legended(figure, left, 2)
 
     def tables(self, result: Result) -> list[Table]:
-        lines = [
-            [
-                name,
-                *map(number, means(result["rows"], "parameter", method=name).values()),
-                number(settled(result, name)),
-            ]
-            for name in distinct(result["rows"], "method")
-        ]
+        found = {name: means(result["rows"], "parameter", method=name) for name in distinct(result["rows"], "method")}
+        lines = [[name, *map(number, mse.values()), number(settled(result, name))] for name, mse in found.items()]
         header = ["model", *(f"{100 * r:g} %" for r in RATES), f"settled, {100 * SHOWN:g} %"]
         caption = f"Mean squared error by share of outliers; last: {SETTLED} samples or more after a switch."
         return [Table(caption, header, lines)]
@@ -206,37 +203,11 @@ def _shares(rates: list[float]) -> str:
 
 
 def trained_name(model: Mapping[str, Any], label: str) -> str:
-    """What a trained model is called on the page."""
     return f"selective SSM, {model['channels'] * model['states']} states, {label}"
 
 
 def settled(result: Result, name: str) -> float:
-    """Mean squared error long after a switch, over seeds and ages."""
     values = [
         model[i] for model in result["details"]["curves"][name]["since"] for i, s in enumerate(SINCE) if s >= SETTLED
     ]
     return float(np.mean([v for v in values if v is not None]))
-
-
-def _draw(curves: Mapping[str, Any]) -> Any:
-    figure, (left, right) = style.figure(1, 2, height=4.2)
-    shown = [name for name in curves if not name.endswith(SHORT)]
-    base = np.mean(curves["no gate"]["mse"], axis=0)
-    colours = [
-        *(style.INK, style.COLOURS["line"], style.COLOURS["copy"], style.SEQUENCE[4], style.SEQUENCE[1]),
-        *(style.COLOURS["LegT"], "#cc79a7", "#009e73"),
-    ]
-    for name, colour in zip(shown, colours, strict=False):
-        line = "-" if name in CONSTRUCTED else ":" if name in TRIVIAL else "--"
-        left.plot(
-            range(len(RATES)), np.mean(curves[name]["mse"], axis=0) / base, line, marker="o", color=colour, label=name
-        )
-        late = np.nanmean(np.array(curves[name]["since"], dtype=float), axis=0)
-        right.plot(SINCE, late, line, marker="o", color=colour)
-    left.set_xticks(range(len(RATES)), [f"{100 * r:g} %" for r in RATES])
-    left.set(yscale="log", xlabel="outliers", ylabel="MSE / MSE without a gate")
-    left.set_ylim(0.02, 5)
-    right.set(xscale="log", yscale="log", xlabel="samples since the switch", ylabel="MSE")
-    right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
-    right.minorticks_off()
-    return style.legended(figure, left, 2)

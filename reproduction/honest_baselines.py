@@ -1,7 +1,5 @@
 """Every table again, beside what anyone in the field would try first, and the floor no causal predictor can pass."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from prophecy import signals
 from prophecy.evaluation import mean_squared_error
 from reproduction import baselines, paper, style
-from reproduction.beyond import FAMILIES
+from reproduction.baselines import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Line, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import Array, Json, Parts, Rows, best_rows, distinct, held, joined, means, named, number, row
 
@@ -47,19 +45,14 @@ class Baselines(Experiment):
         return paper.function_units(paper.CELLS, self.size(ask), 10) + equations
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        if "equation" in unit.arguments:
-            u = EQUATIONS[unit.arguments["equation"]]()[None]
-        else:
-            u = paper.unit_signal(ask, unit)
+        equation = unit.arguments.get("equation")
+        u = EQUATIONS[equation]()[None] if equation else paper.unit_signal(ask, unit)
         value = {name: mean_squared_error(u, predict(u)).tolist() for name, predict in SIMPLE.items()}
         for method, order in itertools.product(paper.BASES, paper.ORDERS):
             key = f"{BEST}: {paper.label(method, order)}"
             value[key] = mean_squared_error(u, paper.predict(method, order, u)).tolist()
-        for name, family in FAMILIES.items():
-            members = family(u)
-            value[name] = mean_squared_error(u, baselines.in_context(u, members.values())).tolist()
-            for setting, y in members.items():
-                value[f"{name}{HINDSIGHT}: {setting}"] = mean_squared_error(u, y).tolist()
+        for name, setting, y in baselines.everyone(u):
+            value[f"{name}{HINDSIGHT}: {setting}" if setting else name] = mean_squared_error(u, y).tolist()
         if unit.arguments.get("dataset") == paper.FILTERED:
             oracle = baselines.filtered_noise_oracle(u, unit.arguments["parameter"])
             value["oracle"] = mean_squared_error(u, oracle).tolist()
@@ -158,12 +151,10 @@ Signals = dict[tuple[str, float | None], dict[str, float]]
 
 
 def _signals(rows: Rows) -> Signals:
-    """Means by method, of every signal."""
     return {(d, p): means(rows, "method", dataset=d, parameter=p) for d, p in distinct(rows, "dataset", "parameter")}
 
 
 def best_printed(dataset: str, parameter: float | None) -> float | None:
-    """The smallest MSE the paper prints for a signal, None where it prints nothing."""
     if parameter is not None:
         return min(mean for mean, _ in paper.TABLE_SIGNALS[dataset, parameter])
     cells = paper.TABLE_ODES.get(PRINTED.get(dataset, ""))

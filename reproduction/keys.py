@@ -1,15 +1,11 @@
 """Which code a page's numbers depend on, as one digest: the key under which its pieces are cached.
 
-Starting from the page's class, names are followed through the packages without running anything: a function leads to
-the functions, classes and constants it names, in its own module or another; a class counts with all its methods, a page
-without those that only show results. What is reached counts as its syntax tree, so comments, docstrings and line breaks
-are free to change, and so is everything that no computation names. Data the page names count byte for byte. Kernels are
-Python too, and are followed like everything else; C types declared beside them (`.pxd`) count byte for byte.
-
+Starting from the page's class, names are followed through the packages without running anything; a class counts with
+all its methods, a page without those that only show results. What is reached counts as its syntax tree, so comments,
+docstrings and line breaks are free to change. Data the page names count byte for byte, and so do compiled kernels
+(`.pyx`, `.pxd`), all those of a folder of which one is named.
 Where a name cannot be followed (a module handed on as a value, a name made by `__getattr__`) its whole module counts.
 """
-
-from __future__ import annotations
 
 import ast
 import functools
@@ -18,12 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-DRAWN = frozenset({"draw", "pictures", "tables", "verdicts", "slips"})
-"""Methods of a page that only show what was computed."""
-WORDED = frozenset(
-    {"title", "reference", "introduction", "place", "early", "question", "method", "doubts", "caption", "alt"}
+SHOWN = frozenset(
+    {"draw", "pictures", "tables", "verdicts", "slips", "title", "reference", "introduction", "place", "early"}
+    | {"question", "method", "doubts", "caption", "alt", "told"}
 )
-"""Attributes of a page that no number depends on."""
+"""Methods of a page that only show what was computed, and attributes that no number depends on."""
 WHOLE = "*"
 """In the place of a name: everything in the module."""
 
@@ -35,25 +30,12 @@ Root = tuple[Path, ...]
 
 
 class Module(NamedTuple):
-    """A module's syntax tree without docstrings, what it defines, and what its imports mean.
-
-    reached: by the line of a statement, what of it counts, the places it names and its tree as text, once asked for:
-    pages have most of what they reach in common.
-    """
+    """A module's syntax tree without docstrings, what it defines, what its imports mean, and what it does besides."""
 
     tree: ast.Module
     own: dict[str, list[ast.stmt]]
     imported: dict[str, Place]
     effects: list[ast.stmt]
-    reached: dict[int, Reached]
-
-
-class Reached(NamedTuple):
-    """A statement without what only shows results, the places it names, and its tree as text."""
-
-    node: ast.stmt
-    places: list[Place]
-    text: str
 
 
 def digest(root: Root, module: str, page: str, data: Iterable[Path] = ()) -> str:
@@ -61,10 +43,10 @@ def digest(root: Root, module: str, page: str, data: Iterable[Path] = ()) -> str
     total = hashlib.sha256()
     found = closure(root, module, page)
     for name, node in found:
-        total.update(f"{name}\n{_module(root, name).reached[node.lineno].text}\n".encode())
+        total.update(f"{name}\n{_text(node)}\n".encode())
     named = {path for place in data for path in (place, *place.rglob("*"))}
     for folder in {_path(root, name).parent for name, _ in found}:
-        named |= {*folder.glob("*.pxd")}
+        named |= {*folder.glob("*.pxd"), *folder.glob("*.pyx")}
     for path in sorted(named):
         if path.is_file():
             total.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
@@ -76,45 +58,41 @@ def closure(root: Root, module: str, page: str) -> list[tuple[str, ast.stmt]]:
     waiting: list[Place] = [(module, page)]
     seen: set[Place] = set()
     found: dict[tuple[str, int], ast.stmt] = {}
-    touched: set[str] = set()
     while waiting:
         place = waiting.pop()
         if place in seen:
             continue
-        seen.add(place)
         name, wanted = place
         here = _module(root, name)
-        nodes = list(here.own.get(wanted, ())) if wanted != WHOLE else here.tree.body
-        if not nodes:
-            nodes = here.tree.body
-        if name not in touched:
-            touched.add(name)
+        nodes = here.own.get(wanted) or here.tree.body
+        if (name, "") not in seen:
             nodes = [*nodes, *here.effects]
+        seen |= {place, (name, "")}
         for node in nodes:
             if (name, node.lineno) not in found and not isinstance(node, ast.Import | ast.ImportFrom):
-                if node.lineno not in here.reached:
-                    shown = _computing(node) if isinstance(node, ast.ClassDef) else node
-                    here.reached[node.lineno] = Reached(shown, [*_named(root, name, here, shown)], ast.dump(shown))
-                found[name, node.lineno] = here.reached[node.lineno].node
-                waiting.extend(here.reached[node.lineno].places)
+                found[name, node.lineno] = _computing(node)
+                waiting.extend(_named(root, name, found[name, node.lineno]))
     return [(name, found[name, line]) for name, line in sorted(found)]
 
 
-def _named(root: Root, module: str, here: Module, node: ast.AST) -> Iterator[Place]:
+@functools.cache
+def _text(node: ast.stmt) -> str:
+    return ast.dump(node)
+
+
+@functools.cache
+def _named(root: Root, module: str, node: ast.stmt) -> list[Place]:
     """The places that a statement names: own definitions, imported names, attributes of imported modules."""
-    through = set()
+    here, found, through = _module(root, module), list[Place](), set[ast.expr]()
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
             target = here.imported.get(part.value.id)
             if target is not None and target[1] == WHOLE:
                 through.add(part.value)
-                yield from _origin(root, target[0], part.attr)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and part not in through:
-            if part.id in here.own:
-                yield module, part.id
-            elif part.id in here.imported:
-                yield here.imported[part.id]
+                found += _origin(root, target[0], part.attr)
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and part not in through}
+    found += [(module, name) for name in names & here.own.keys()]
+    return found + [here.imported[name] for name in names & here.imported.keys() - here.own.keys()]
 
 
 def _path(root: Root, module: str) -> Path:
@@ -149,7 +127,7 @@ def _read(root: Root, name: str, changed: int) -> Module:
             own.setdefault(word, []).append(statement)
         if not defined and not isinstance(statement, ast.Import | ast.ImportFrom):
             effects.append(statement)
-    return Module(tree, own, dict(_imports(root, name, tree)), effects, {})
+    return Module(tree, own, dict(_imports(root, name, tree)), effects)
 
 
 def _defined(node: ast.stmt) -> list[str]:
@@ -200,10 +178,11 @@ def _import_nodes(path: Path, changed: int) -> list[ast.ImportFrom]:
     return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
 
 
-def _computing(node: ast.ClassDef) -> ast.ClassDef:
-    """The class without what only shows results."""
-    body = [part for part in node.body if not (set(_defined(part)) & (DRAWN | WORDED))]
-    if len(body) == len(node.body):
+@functools.cache
+def _computing(node: ast.stmt) -> ast.stmt:
+    """A statement; a class without what only shows results."""
+    if not isinstance(node, ast.ClassDef):
         return node
+    body = [part for part in node.body if not (set(_defined(part)) & SHOWN)]
     kept = {name: getattr(node, name) for name in node._fields if name != "body"}
     return ast.ClassDef(**kept, body=body or [ast.Pass()], lineno=node.lineno, col_offset=node.col_offset)

@@ -1,7 +1,5 @@
 """Open question: layers after the SSM. Products of a fixed state with a solved readout, against a trained MLP."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reproduction import products, style, trained_runs
-from reproduction.framework import Ask, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import Json, Parts, Rows, distinct, held, means, number, row
 from reproduction.trained_runs import GPU, SHORT
 
@@ -24,6 +22,8 @@ class LayersAfter(OpenQuestion):
     reference = "Sec. 5: fully connected layers and non-linearities"
     place = 152
     functions = products.TRAJECTORIES
+    torch = True
+    given = (("context", products.CONTEXT), ("per Lyapunov time", products.PER_TIME), ("ridge", products.RIDGE))
     data = (f"{trained_runs.FOLDER}/perceptron.json",)
     question = (
         "The construction reads the state linearly. Dynamical systems are not linear. How much does a non-linear layer "
@@ -44,10 +44,6 @@ class LayersAfter(OpenQuestion):
         "order; so could a longer training, or second-order methods for the MLP."
     )
 
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        trained_runs.torch_for(self.name)
-        return {"context": products.CONTEXT, "per Lyapunov time": products.PER_TIME, "ridge": products.RIDGE}
-
     def units(self, ask: Ask) -> list[Unit]:
         solved = [Unit(f"{name}", {"system": name}) for name in products.SYSTEMS]
         return [*solved, Unit("short run", {})]
@@ -56,10 +52,9 @@ class LayersAfter(OpenQuestion):
         if "system" in unit.arguments:
             seeds = range(products.FIRST + ask.seed, products.FIRST + ask.seed + self.size(ask))
             return solved_scores([products.case(unit.arguments["system"], seed) for seed in seeds])
-        trained_runs.torch_for(self.name)
         from reproduction.trained import perceptron
 
-        with trained_runs.one_thread(self.name):
+        with trained_runs.one_thread():
             steps, _ = trained_runs.shortened(replace(ask, functions=None), perceptron.SHORT.steps, 1)
             return perceptron.train(replace(perceptron.SHORT, steps=steps), [0], ask.device, jobs=1)
 
@@ -79,19 +74,35 @@ class LayersAfter(OpenQuestion):
                 rows += _scored(name, f"MLP {kind}, {label}", order, found)
         return Outcome(rows, {"origins": {label: trained_runs.origin(run) for label, run in runs.items()}})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        told = "; ".join(f"{name}: {text}" for name, text in result["details"]["origins"].items())
-        return [
-            Picture(
-                "layers",
-                "Left: mean squared error one step ahead, geometric mean over six systems, against the states per "
-                "variable. Right: Lyapunov times until the forecast on its own output is lost, mean over systems. "
-                f"{told}.",
-                lambda: _draw(result["rows"]),
-                "Two panels: products of two and three with a solved readout lie orders of magnitude below the linear "
-                "readout and below the trained networks one step ahead, and last longer.",
-            )
-        ]
+    caption = (
+        "Left: mean squared error one step ahead, geometric mean over six systems, against the states per variable. "
+        "Right: Lyapunov times until the forecast on its own output is lost, mean over systems. {told}."
+    )
+    alt = (
+        "Two panels: products of two and three with a solved readout lie orders of magnitude below the linear readout "
+        "and below the trained networks one step ahead, and last longer."
+    )
+
+    def draw(self, result: Result) -> Any:
+        rows = result["rows"]
+        figure, axes = style.figure(1, 2, height=3.9)
+        labels = [label for label in distinct(rows, "method") if not label.endswith(SHORT)]
+        shades = (style.SEQUENCE[1], style.SEQUENCE[4], style.COLOURS["LegT"], "#9ca3af", "#cc79a7", "#009e73")
+        colours = dict(zip(labels, shades, strict=False))
+        for axis, score in zip(axes, (one_step, many), strict=True):
+            for label in labels:
+                orders = [order for name, order in distinct(rows, "method", "order") if name == label]
+                values = [score(rows, label, order) for order in orders]
+                line = "--" if label.startswith("MLP") else ":" if label == COPY else "-"
+                if label == COPY:
+                    axis.axhline(values[0], color=colours[label], linestyle=":", label=label)
+                else:
+                    axis.plot(orders, values, line, marker="o", color=colours[label], label=label)
+            axis.set(xlabel="states per variable")
+            axis.set_xticks([order for order, _ in products.MEMORIES])
+        axes[0].set(yscale="log", ylabel="MSE one step ahead", title="One step")
+        axes[1].set(ylabel="Lyapunov times", title="Many steps")
+        return style.legended(figure, axes[0], 3)
 
     def tables(self, result: Result) -> list[Table]:
         rows = result["rows"]
@@ -138,7 +149,6 @@ class LayersAfter(OpenQuestion):
 
 
 def solved_scores(cases: list[products.Case]) -> Rows:
-    """Scores of copying and of every degree and memory, for all cases."""
     made = []
     for order, window in products.MEMORIES:
         memories = products.Memories(order, window)
@@ -166,32 +176,9 @@ def _called(model: tuple[str, int]) -> str:
 
 
 def one_step(rows: Rows, label: str, order: int) -> float:
-    """Geometric mean over systems of the mean squared error."""
     found = means(rows, "dataset", method=label, order=order, metric="mse")
     return float(np.exp(np.mean(np.log([*found.values()]))))
 
 
 def many(rows: Rows, label: str, order: int) -> float:
-    """Mean over systems of the valid prediction time."""
     return float(np.mean([*means(rows, "dataset", method=label, order=order, metric="lyapunov times").values()]))
-
-
-def _draw(rows: Rows) -> Any:
-    figure, axes = style.figure(1, 2, height=3.9)
-    labels = [label for label in distinct(rows, "method") if not label.endswith(SHORT)]
-    shades = (style.SEQUENCE[1], style.SEQUENCE[4], style.COLOURS["LegT"], "#9ca3af", "#cc79a7", "#009e73")
-    colours = dict(zip(labels, shades, strict=False))
-    for axis, score in zip(axes, (one_step, many), strict=True):
-        for label in labels:
-            orders = [order for name, order in distinct(rows, "method", "order") if name == label]
-            values = [score(rows, label, order) for order in orders]
-            line = "--" if label.startswith("MLP") else ":" if label == COPY else "-"
-            if label == COPY:
-                axis.axhline(values[0], color=colours[label], linestyle=":", label=label)
-            else:
-                axis.plot(orders, values, line, marker="o", color=colours[label], label=label)
-        axis.set(xlabel="states per variable")
-        axis.set_xticks([order for order, _ in products.MEMORIES])
-    axes[0].set(yscale="log", ylabel="MSE one step ahead", title="One step")
-    axes[1].set(ylabel="Lyapunov times", title="Many steps")
-    return style.legended(figure, axes[0], 3)

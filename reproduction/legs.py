@@ -1,7 +1,5 @@
 """LegS (Prop. 3): the same signals, with the pole of the paper's rule shown and handled."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -71,9 +69,8 @@ class LegS(Experiment):
         for axis, order in zip(axes, paper.ORDERS, strict=True):
             axis.set(xscale="log", yscale="log", title=f"N = {order}", xlabel="samples seen k", xlim=(1, paper.SAMPLES))
             for name, (label, colour, width) in looks.items():
-                axis.plot(
-                    details["k"], details["curves"][f"{name} {order}"], color=colour, linewidth=width, label=label
-                )
+                curve = details["curves"][f"{name} {order}"]
+                axis.plot(details["k"], curve, color=colour, linewidth=width, label=label)
             axis.axvline(order**2 / 2, color=style.MUTED, linestyle="--", linewidth=1, zorder=0)
             axis.axvline(order**2, color=style.MUTED, linestyle=":", linewidth=1, zorder=0)
         axes[0].set_ylabel("mean absolute error")
@@ -116,8 +113,8 @@ class LegS(Experiment):
                 f"{number(worst[EULER])} with forward Euler.",
             ),
             Slip(
-                "Prop. 3 has $C_j = \\frac{1}{t} \\sum_k A_{kj} p_k(t,t)$ for LegS.",
-                "The state obeys $\\dot{x} = (-A x + B u)/t$, so C carries a minus sign, which the proof leaves out.",
+                "Prop. 3 has $C_j = ∑_k A_{kj} p_k(t, t) / t$ for LegS.",
+                "The state obeys $ẋ = (-A x + B u)/t$, so C carries a minus sign, which the proof leaves out.",
                 f"The slope of the constant 1 per sample, after 1 000 samples, N = 33, comes out as {number(plus)} as "
                 f"printed and as {number(minus)} with the minus sign.",
             ),

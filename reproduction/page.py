@@ -1,6 +1,4 @@
-"""HTML of the report: jinja2 templates, formulas as MathML, figures whose colours follow the reader's light or dark."""
-
-from __future__ import annotations
+"""HTML of the report: jinja2 templates, and figures whose colours follow the reader's light or dark."""
 
 import colorsys
 import re
@@ -13,7 +11,6 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from reproduction.framework import Cell, Table
-from reproduction.mathml import mathml
 
 WORDS = {"good": "holds", "condition": "with a condition", "open": "in part", "bad": "does not hold"}
 DOTS = {"good": "●", "condition": "◆", "open": "◐", "bad": "○"}
@@ -28,12 +25,20 @@ def prose(text: str) -> Markup:
     >>> prose("k < 1 000, N = 65, -2e-3") == "k &lt; 1\\u202f000, N\\u00a0=\\u00a065, \\u22122e-3"
     True
     >>> str(prose("as $x^2$, by `f`"))
-    'as <math><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>, by <code>f</code>'
+    'as <i>x<sup>2</sup></i>, by <code>f</code>'
     """
     made = []
     for index, part in enumerate(re.split(r"\$([^$]+)\$", text)):
-        made.append(mathml(part) if index % 2 else _plain(part))
+        made.append(_formula(part) if index % 2 else _plain(part))
     return Markup("".join(made))
+
+
+def _formula(text: str) -> str:
+    """Slanted, what follows `_` and `^` below and above the line; symbols are written as they are: √, θ, u̇."""
+    shown = _escape(text.replace("-", "\u2212"), quote=False)
+    for mark, tag in (("_", "sub"), (r"\^", "sup")):
+        shown = re.sub(mark + r"(?:\{([^}]*)\}|(\w))", rf"<{tag}>\1\2</{tag}>", shown)
+    return f"<i>{shown}</i>"
 
 
 def _plain(text: str) -> str:
@@ -43,7 +48,6 @@ def _plain(text: str) -> str:
 
 
 def render(**content: Any) -> str:
-    """The whole file."""
     folder = Path(__file__).parent / "templates"
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["prose"] = prose
@@ -95,7 +99,6 @@ def again(name: str, svg: str, alt: str) -> str:
 
 
 def variable(colour: str) -> str:
-    """The custom property that stands for a colour."""
     return f"--c{colour[1:]}"
 
 

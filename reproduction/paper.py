@@ -1,7 +1,5 @@
 """What the experiments share: the paper's signals and models, and the values its tables print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -12,11 +10,7 @@ from prophecy.system import System
 from reproduction.framework import Ask, Unit
 from reproduction.rows import Array, Parts, Rows, chunks, joined, named, row
 
-BASES: dict[str, Callable[[int, float], Basis]] = {
-    "LegT": legt,
-    "FouT as printed": fout_as_printed,
-    "FouT": fout,
-}
+BASES: dict[str, Callable[[int, float], Basis]] = {"LegT": legt, "FouT as printed": fout_as_printed, "FouT": fout}
 """FouT comes twice: with the paper's frequencies 2, 4, 6, … (its tables were made so) and with the right 1, 2, 3, …"""
 
 ORDERS = (33, 65)  # of the tables
@@ -47,7 +41,6 @@ _COLUMNS = (("LegT", 33), ("FouT as printed", 33), ("LegT", 65), ("FouT as print
 def published(
     dataset: str, parameter: float | None, method: str, order: int | None
 ) -> tuple[float, float | None] | None:
-    """Mean and standard deviation the paper prints for this cell, None where it prints nothing."""
     if (method, order) not in _COLUMNS:
         return None
     column = _COLUMNS.index((method, order))
@@ -58,7 +51,6 @@ def published(
 
 
 def signal(dataset: str, parameter: float, count: int, seed: int) -> Array:
-    """`count` functions of one of the two processes: (count, samples)."""
     process = signals.white_signal if dataset == WHITE else signals.filtered_noise
     return process(parameter, count, SAMPLES, seed=seed)
 
@@ -71,13 +63,11 @@ def system(method: str, order: int, rule: str = "trapezoid") -> System:
 
 
 def predict(method: str, order: int, u: Array, rule: str = "trapezoid") -> Array:
-    """One-step predictions of the paper's model over whole sequences."""
     y, _ = run(system(method, order, rule), u, engine="lifted")
     return np.asarray(y, dtype=np.float64)
 
 
 def function_units(cells: Iterable[tuple[str, float]], total: int, size: int) -> list[Unit]:
-    """The functions of every data set in pieces of at most `size`."""
     return [
         Unit(
             f"{dataset} {parameter}, {first}+{count}",
@@ -89,13 +79,11 @@ def function_units(cells: Iterable[tuple[str, float]], total: int, size: int) ->
 
 
 def unit_signal(ask: Ask, unit: Unit) -> Array:
-    """The functions a unit of `function_units` is about."""
     a = unit.arguments
     return signal(a["dataset"], a["parameter"], a["count"], ask.seed + a["first"])
 
 
 def label(method: str, order: int | None) -> str:
-    """Key of a model in a piece's values."""
     return f"{method}|{order or ''}"
 
 

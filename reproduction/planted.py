@@ -1,9 +1,6 @@
 """Changes planted into streams of everyday kinds: which of them `Prophecy` reports, how late, and what it reports
 besides."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,7 +63,6 @@ def changed(name: str, change: str, seed: int) -> Array | None:
 
 
 def flagged(u: Array, rate: float = RATE) -> NDArray[np.bool_]:
-    """The rows that `prophecy anomalies` flags."""
     track = Prophecy(context=1).follow(u)
     return np.asarray((track.score > -np.log10(rate / 2)) | (track.alarm >= 1 - rate / 2))
 
@@ -125,7 +121,18 @@ class Planted(Experiment):
     alt = "Six panels: a daily curve with noise, each with another change at its middle and dots where it is flagged."
 
     def draw(self, result: Result) -> Any:
-        return _draw(result["details"]["story"])
+        story = result["details"]["story"]
+        figure, axes = style.figure(2, 3, height=2.4, sharex=True, sharey=True)
+        time = np.arange(-96, 96)
+        for axis, (change, (u, flags)) in zip(np.ravel(axes), story.items(), strict=True):
+            values, where = np.array(u), np.array(flags)
+            axis.axvline(0, color=style.COLOURS["paper"], linewidth=0.9, linestyle=":")
+            axis.plot(time, values, color=style.COLOURS["truth"], linewidth=1.0)
+            axis.plot(time[where], values[where], "o", color=style.COLOURS["FouT"], markersize=5)
+            axis.set_title(change)
+        for axis in np.ravel(axes)[3:]:
+            axis.set_xlabel("rows after the change")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         found = means(result["rows"], "dataset", "parameter", "metric")
@@ -159,17 +166,3 @@ class Planted(Experiment):
                 f"{np.mean(shares):.0%} of the streams.",
             ),
         ]
-
-
-def _draw(story: Mapping[str, Any]) -> Any:
-    figure, axes = style.figure(2, 3, height=2.4, sharex=True, sharey=True)
-    time = np.arange(-96, 96)
-    for axis, (change, (u, flags)) in zip(np.ravel(axes), story.items(), strict=True):
-        values, where = np.array(u), np.array(flags)
-        axis.axvline(0, color=style.COLOURS["paper"], linewidth=0.9, linestyle=":")
-        axis.plot(time, values, color=style.COLOURS["truth"], linewidth=1.0)
-        axis.plot(time[where], values[where], "o", color=style.COLOURS["FouT"], markersize=5)
-        axis.set_title(change)
-    for axis in np.ravel(axes)[3:]:
-        axis.set_xlabel("rows after the change")
-    return figure

@@ -1,12 +1,9 @@
 """Fixed LegT memories, products of their states, and a readout solved in context: the work behind the page `layers`.
 
-All variables of a chaotic system are seen, each through a LegT memory of its own. After each sample z holds the states
-of all memories and the sample itself. Features are z (the linear readout) or all products of up to `degree` entries of
-z; the readout that predicts the next change is the ridge solution over the context. Predictions further ahead feed the
-memories with the model's own output.
+Each variable of a chaotic system has a LegT memory of its own; z holds all states and the newest sample. Features are
+z or all products of up to `degree` entries of it; the readout that predicts the next change is the ridge solution
+over the context. Predictions further ahead feed the memories with the model's own output.
 """
-
-from __future__ import annotations
 
 import functools
 import itertools
@@ -45,7 +42,6 @@ class Case:
 
 
 def case(name: str, seed: int) -> Case:
-    """Trajectory `seed` of a system."""
     system = next(s for s in chaos.SYSTEMS if s.name == name)
     series = system.sample(CONTEXT + HORIZON, PER_TIME, seed=seed)
     seen = series[:CONTEXT]
@@ -67,15 +63,12 @@ class Memories:
         return np.asarray(still[:, None] * u[..., None, :], dtype=np.float64)
 
     def step(self, x: Array, u: Array) -> Array:
-        """States after the sample u."""
         return np.asarray(self.A @ x + self.B[:, None] * u[..., None, :], dtype=np.float64)
 
     def read(self, x: Array, u: Array) -> Array:
-        """z: all states, then the sample."""
         return np.concatenate([x.reshape(*x.shape[:-2], -1), u], axis=-1)
 
     def over(self, u: Array) -> Array:
-        """z after each sample of (time, variables)."""
         x, found = self.settled(u[0]), []
         for value in u:
             x = self.step(x, value)
@@ -83,7 +76,6 @@ class Memories:
         return np.array(found)
 
     def last(self, u: Array) -> Array:
-        """The states after all of u."""
         x = self.settled(u[0])
         for value in u:
             x = self.step(x, value)

@@ -1,7 +1,5 @@
 """Measured series that ship inside public Python packages, one step ahead, against the same baselines."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +9,6 @@ import numpy as np
 from prophecy.evaluation import mean_squared_error, one_step_errors
 from prophecy.streams import Prophecy
 from reproduction import baselines, style
-from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Experiment, Line, Outcome, Result, Table, Unit, Verdict, marked
 from reproduction.measured import SERIES
 from reproduction.rows import Array, Json, Parts, Rows, best_rows, distinct, held, means
@@ -55,11 +52,9 @@ class RealSeries(Experiment):
         u = np.asarray(SERIES[unit.arguments["series"]].read(), dtype=np.float64)
         value = {COPY: _error(u, baselines.copy(u)), LINE: _error(u, baselines.line(u))}
         best = baselines.copy(u)
-        for name, family in FAMILIES.items():
-            members = family(u)
-            value[f"{CONTEXT}: {name}"] = _error(u, baselines.in_context(u, members.values()))
-            for setting, y in members.items():
-                value[f"{HINDSIGHT}: {name}, {setting}"] = _error(u, y)
+        for name, setting, y in baselines.everyone(u):
+            value[f"{HINDSIGHT}: {name}, {setting}" if setting else f"{CONTEXT}: {name}"] = _error(u, y)
+            if setting:
                 best = min(best, y, key=lambda ahead: _error(u, ahead))
         ours = Prophecy().predict_all(u)
         value[OURS] = _error(u, ours)
@@ -81,7 +76,27 @@ class RealSeries(Experiment):
     )
 
     def draw(self, result: Result) -> Any:
-        return _draw(result["rows"])
+        rows = result["rows"]
+        cases = sorted(_cases(rows), key=lambda case: -case[2][OURS] / case[2][HINDSIGHT])
+        looks = {
+            COPY: (style.COLOURS["copy"], "D", 6),
+            CONTEXT: (style.COLOURS["autoregression"], "s", 7),
+            OURS: (style.COLOURS["ours"], "*", 15),
+        }
+        figure, (axis,) = style.figure(1, 1, height=0.38 * len(cases) + 1.2)
+        axis.axvline(1.0, color=style.COLOURS["Savitzky–Golay"], linewidth=1.6, label=HINDSIGHT)
+        for name, (colour, marker, size) in looks.items():
+            ratios, look = (
+                [found[name] / found[HINDSIGHT] for _, _, found in cases],
+                {"marker": marker, "color": colour},
+            )
+            axis.plot(ratios, range(len(cases)), linestyle="none", markersize=size, label=name, **look)
+        axis.set(xscale="log", xlabel="MSE / best in hindsight")
+        axis.set_xticks([0.1, 0.2, 0.5, 1, 2, 5, 10], ["0.1", "0.2", "0.5", "1", "2", "5", "10"])
+        axis.minorticks_off()
+        axis.set_yticks(range(len(cases)), [f"{name} ({length})" for name, length, _ in cases])
+        axis.grid(axis="y", visible=False)
+        return style.legended(figure, axis, 4)
 
     def tables(self, result: Result) -> list[Table]:
         seen, out, lost = list[Line](), list[Line](), list[Line]()
@@ -166,32 +181,6 @@ def explanation(found: Mapping[str, float], why: Mapping[str, Any]) -> list[str]
     ratio = found[OURS] / found[HINDSIGHT]
     if ratio <= LOST:
         return []
-    return [
-        f"{ratio:.2f}",
-        f"{why['nearest']:.2f}",
-        f"{why['member']} ({why['near']} of {why['members']})",
-        f"{ratio / why['nearest']:.2f}",
-        f"{why['without']:.2f}",
-        ", ".join(str(place) for place in why["worst"]),
-        f"{why['standard errors']:.1f}",
-    ]
-
-
-def _draw(rows: Rows) -> Any:
-    cases = sorted(_cases(rows), key=lambda case: -case[2][OURS] / case[2][HINDSIGHT])
-    looks = {
-        COPY: (style.COLOURS["copy"], "D", 6),
-        CONTEXT: (style.COLOURS["autoregression"], "s", 7),
-        OURS: (style.COLOURS["ours"], "*", 15),
-    }
-    figure, (axis,) = style.figure(1, 1, height=0.38 * len(cases) + 1.2)
-    axis.axvline(1.0, color=style.COLOURS["Savitzky–Golay"], linewidth=1.6, label=HINDSIGHT)
-    for name, (colour, marker, size) in looks.items():
-        ratios = [found[name] / found[HINDSIGHT] for _, _, found in cases]
-        axis.plot(ratios, range(len(cases)), linestyle="none", marker=marker, color=colour, markersize=size, label=name)
-    axis.set(xscale="log", xlabel="MSE / best in hindsight")
-    axis.set_xticks([0.1, 0.2, 0.5, 1, 2, 5, 10], ["0.1", "0.2", "0.5", "1", "2", "5", "10"])
-    axis.minorticks_off()
-    axis.set_yticks(range(len(cases)), [f"{name} ({length})" for name, length, _ in cases])
-    axis.grid(axis="y", visible=False)
-    return style.legended(figure, axis, 4)
+    ratios = [f"{value:.2f}" for value in (ratio, why["nearest"], ratio / why["nearest"], why["without"])]
+    member, places = f"{why['member']} ({why['near']} of {why['members']})", ", ".join(map(str, why["worst"]))
+    return [*ratios[:2], member, *ratios[2:], places, f"{why['standard errors']:.1f}"]

@@ -1,7 +1,5 @@
 """Eq. (2): the past reconstructed from the state, against the order and the age, for LegT, LegS and FouT."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -30,8 +28,7 @@ class Reconstruction(Experiment):
     given = (("orders", list(ORDERS)), ("γ", CUTOFF))
     introduction = (
         "HiPPO's state holds the coefficients of the past in a basis, and Eq. (2) says that in the limit of "
-        "infinitely many the past comes back: $u(s) = \\sum_{n=0}^{\\infty} x_n(t) p_n(t,s)$ for all $s \\le t$. Here "
-        "N is finite, "
+        "infinitely many the past comes back: $u(s) = ∑_n x_n(t) p_n(t, s)$ for all $s ≤ t$. Here N is finite, "
         "the state is the discrete one the paper uses, and the sequence has just filled the window: White Signals with "
         "γ = 1, 10 000 samples. Its period is the window, so a Fourier series has every chance; after 7 500 samples, "
         "seen through a window of 7 500, it has not. What stays at 2e-3 is the discrete state's delay of half a sample."

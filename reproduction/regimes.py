@@ -1,8 +1,5 @@
 """What Prophecy uses and when: one signal through four regimes, and how long a change of regime takes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,7 +60,32 @@ class Regimes(Experiment):
     alt = "Three strips over time: signal with interval, shares of members, errors on a log scale."
 
     def draw(self, result: Result) -> Any:
-        return _draw(result["details"]["story"])
+        story = result["details"]["story"]
+        u, errors = np.array(story["u"]), np.array(story["errors"])
+        time = np.arange(len(u))
+        figure, (top, middle, bottom) = style.figure(3, 1, height=2.3, sharex=True)
+        ends = story["lower"][:-1], story["upper"][:-1]
+        top.fill_between(time[1:], *ends, color=style.COLOURS["ours"], alpha=0.25, lw=0)
+        top.plot(time, u, color=style.COLOURS["truth"], linewidth=0.9)
+        low, high = u.min(), u.max()
+        top.set(ylim=(low - 0.2 * (high - low), high + 0.35 * (high - low)), ylabel="signal")
+        for i, regime in enumerate(REGIMES):
+            top.text((i + 0.5) * LENGTH, high + 0.2 * (high - low), regime, ha="center", va="center", fontsize=10)
+            for axis in (top, middle, bottom):
+                axis.axvline(i * LENGTH, color=style.COLOURS["paper"], linewidth=0.8, linestyle=":")
+        colours = ("#E69F00", "#F0E442", "#56B4E9", "#0072B2", style.COLOURS["ours"])
+        middle.stackplot(time, np.array(story["shares"]).T, labels=KINDS, colors=colours, linewidth=0)
+        middle.set(ylim=(0, 1), ylabel="share", xlim=(0, len(u)))
+        middle.legend(
+            ncols=5, loc="upper center", bbox_to_anchor=(0.5, 1.22), fontsize=9, columnspacing=1.2, handlelength=1.2
+        )
+        for heights, name in ((np.diff(u), "copy"), (errors, "ours")):
+            size = np.sqrt(np.convolve(heights**2, np.ones(10) / 10, "same"))
+            label = "copying the last value" if name == "copy" else "Prophecy"
+            bottom.plot(time[1:], np.maximum(size, 1e-16), color=style.COLOURS[name], linewidth=1.4, label=label)
+        bottom.set(yscale="log", ylabel="error", xlabel="sample", ylim=(1e-16, 10))
+        bottom.legend(loc="lower center", ncols=2, fontsize=9)
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         found = means(result["rows"], "dataset", "metric")
@@ -72,13 +94,8 @@ class Regimes(Experiment):
 
     def verdicts(self, result: Result) -> list[Verdict]:
         longest = max(r["mean"] for r in result["rows"] if r["metric"] == "samples")
-        return [
-            Verdict(
-                f"A change of regime is over within {STATED} samples.",
-                longest <= STATED,
-                f"The longest of {len(CHANGES)} kinds takes {longest:.0f}.",
-            )
-        ]
+        evidence = f"The longest of {len(CHANGES)} kinds takes {longest:.0f}."
+        return [Verdict(f"A change of regime is over within {STATED} samples.", longest <= STATED, evidence)]
 
 
 def changed(change: str, count: int, seed: int) -> tuple[Array, int, bool]:
@@ -106,8 +123,7 @@ def _story(seed: int) -> Json:
     last = smooth[3 * LENGTH :] - smooth[3 * LENGTH] + walk[-1]
     u = np.concatenate([smooth[:LENGTH], noisy[LENGTH : 2 * LENGTH], walk, last])
     kind = _kinds()
-    model, shares = Prophecy(), []
-    parts = []
+    model, shares, parts = Prophecy(), [], []
     for value in u:
         model.observe(float(value))
         ahead = model.predict()
@@ -122,8 +138,6 @@ def _story(seed: int) -> Json:
 
 
 def _kinds() -> NDArray[np.int64]:
-    """Which of `KINDS` each member is."""
-
     def kind(index: int) -> int:
         member = members()[index]
         if member.degree is None:
@@ -133,30 +147,3 @@ def _kinds() -> NDArray[np.int64]:
         return 0 if member.window == member.degree + 1 else 1
 
     return np.array([kind(i) for i in range(len(members()))])
-
-
-def _draw(story: Mapping[str, Any]) -> Any:
-    u, errors = np.array(story["u"]), np.array(story["errors"])
-    time = np.arange(len(u))
-    figure, (top, middle, bottom) = style.figure(3, 1, height=2.3, sharex=True)
-    top.fill_between(time[1:], story["lower"][:-1], story["upper"][:-1], color=style.COLOURS["ours"], alpha=0.25, lw=0)
-    top.plot(time, u, color=style.COLOURS["truth"], linewidth=0.9)
-    low, high = u.min(), u.max()
-    top.set(ylim=(low - 0.2 * (high - low), high + 0.35 * (high - low)), ylabel="signal")
-    for i, regime in enumerate(REGIMES):
-        top.text((i + 0.5) * LENGTH, high + 0.2 * (high - low), regime, ha="center", va="center", fontsize=10)
-        for axis in (top, middle, bottom):
-            axis.axvline(i * LENGTH, color=style.COLOURS["paper"], linewidth=0.8, linestyle=":")
-    colours = ("#E69F00", "#F0E442", "#56B4E9", "#0072B2", style.COLOURS["ours"])
-    middle.stackplot(time, np.array(story["shares"]).T, labels=KINDS, colors=colours, linewidth=0)
-    middle.set(ylim=(0, 1), ylabel="share", xlim=(0, len(u)))
-    middle.legend(
-        ncols=5, loc="upper center", bbox_to_anchor=(0.5, 1.22), fontsize=9, columnspacing=1.2, handlelength=1.2
-    )
-    for heights, name in ((np.diff(u), "copy"), (errors, "ours")):
-        size = np.sqrt(np.convolve(heights**2, np.ones(10) / 10, "same"))
-        label = "copying the last value" if name == "copy" else "Prophecy"
-        bottom.plot(time[1:], np.maximum(size, 1e-16), color=style.COLOURS[name], linewidth=1.4, label=label)
-    bottom.set(yscale="log", ylabel="error", xlabel="sample", ylim=(1e-16, 10))
-    bottom.legend(loc="lower center", ncols=2, fontsize=9)
-    return figure

@@ -1,7 +1,5 @@
 """The experiments: every class of this package's modules that is a page."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import pkgutil
@@ -15,7 +13,6 @@ NOT_PAGES = ("trained", "progress", "page", "report", "command", "__main__")
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, in the report's order."""
     found = []
     for module in pkgutil.iter_modules(reproduction.__path__):
         if module.name not in NOT_PAGES:
@@ -30,7 +27,6 @@ def _is_page(kind: object) -> bool:
 
 
 def choose(names: Sequence[str]) -> list[Experiment]:
-    """The named experiments in the report's order; all of them if none is named."""
     known = experiments()
     for name in names:
         if name not in known:

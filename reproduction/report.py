@@ -4,8 +4,6 @@ Nothing is computed here; every number is read from `results/<name>.json`. A `Re
 while pages are still being computed: only pages whose results have changed are drawn anew.
 """
 
-from __future__ import annotations
-
 import collections
 import io
 from collections.abc import Sequence
@@ -36,8 +34,6 @@ TOP = ("table-signals", "baselines", "fig-training", "trained", "solvers")
 
 
 class Drawn(NamedTuple):
-    """A picture of the page: its SVG, and what stands below it."""
-
     name: str
     svg: str
     caption: str
@@ -45,8 +41,6 @@ class Drawn(NamedTuple):
 
 
 class Report:
-    """The report in the folder `out`; keeps what it has drawn."""
-
     def __init__(self, out: str | Path) -> None:
         self._folder = Folder(Path(out))
         self._drawn: dict[str, tuple[str, list[Drawn]]] = {}
@@ -83,7 +77,6 @@ class Report:
 
 
 def write(out: str | Path) -> Path:
-    """Draw the figures into `figures/`, write `report.html` in the folder `out`, and return its path."""
     return Report(out).write()
 
 
@@ -121,7 +114,6 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
 
 
 def _about(pages: Pages) -> str:
-    """What this report is: all of the paper or a part of it."""
     total = len(registry.experiments())
     if len(pages) == total:
         return f"Every figure and table of {ABOUT}."
@@ -134,7 +126,6 @@ def _prominence(experiment: Experiment) -> tuple[int, int]:
 
 
 def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """The large numbers at the top."""
     theirs = [v for e, result in pages if e.place < BEYOND for v in e.verdicts(result) if not v.ours]
     count = collections.Counter(verdict.mark for verdict in theirs)
     slips = sum(len(e.slips(result)) for e, result in pages)
@@ -208,7 +199,6 @@ def _small(experiment: Experiment, result: Result) -> bool:
 
 
 def _options(experiment: Experiment, result: Result) -> str:
-    """The options that differ from the command's defaults."""
     shown = result["functions"] if experiment.functions else result.get("asked")
     changed = _small(experiment, result) or result["functions"] != experiment.functions
     return (f" --functions {shown}" if changed else "") + (f" --seed {result['seed']}" if result["seed"] else "")

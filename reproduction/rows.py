@@ -1,7 +1,5 @@
 """Lines of results files, and numbers as the report prints them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -32,17 +30,9 @@ def row(
     mean, std = float(sample.mean()), float(sample.std()) if sample.size > 1 else None
     if not math.isfinite(mean):
         raise ArithmeticError(f"{metric} of {method} (order {order}) on {dataset} {parameter} is {mean}")
-    return {
-        "dataset": dataset,
-        "parameter": parameter,
-        "method": method,
-        "order": order,
-        "metric": metric,
-        "mean": mean,
-        "std": std,
-        "paper_mean": None if paper is None else paper[0],
-        "paper_std": None if paper is None else paper[1],
-    }
+    about = {"dataset": dataset, "parameter": parameter, "method": method, "order": order, "metric": metric}
+    printed = (None, None) if paper is None else paper
+    return about | {"mean": mean, "std": std, "paper_mean": printed[0], "paper_std": printed[1]}
 
 
 def agrees(line: Mapping[str, Json]) -> bool | None:
@@ -54,7 +44,6 @@ def agrees(line: Mapping[str, Json]) -> bool | None:
 
 
 def find(rows: Iterable[Mapping[str, Json]], **where: Json) -> Mapping[str, Json]:
-    """The one row with these values."""
     found = [line for line in rows if all(line[key] == value for key, value in where.items())]
     if len(found) != 1:
         raise LookupError(f"{len(found)} rows match {where}")
@@ -68,7 +57,6 @@ def means(rows: Iterable[Mapping[str, Json]], *columns: str, **where: Json) -> d
 
 
 def distinct(rows: Iterable[Mapping[str, Json]], *columns: str) -> list[Any]:
-    """The values of a column, or those of several, each once, in their order."""
     return list(dict.fromkeys(_key(line, columns) for line in rows))
 
 
@@ -77,19 +65,12 @@ def _key(line: Mapping[str, Json], columns: tuple[str, ...]) -> Any:
 
 
 def named(dataset: str, parameter: Json) -> str:
-    """A signal and its parameter, where it has one."""
     return dataset if parameter is None else f"{dataset} {parameter}"
 
 
 def held(done: int, total: int) -> bool | None:
     """The verdict on several cases: all of them, some (None: in part), or none."""
     return True if done == total else (None if done else False)
-
-
-def by_method(rows: Iterable[Mapping[str, Json]], dataset: str, parameter: Json, metric: str = "") -> dict[str, float]:
-    """Means of one signal by method, of one metric where it is named."""
-    kept = [r for r in rows if (r["dataset"], r["parameter"]) == (dataset, parameter) and metric in ("", r["metric"])]
-    return {line["method"]: line["mean"] for line in kept}
 
 
 def best_of(values: Mapping[str, Json], method: str) -> str:

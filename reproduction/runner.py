@@ -4,8 +4,6 @@ Every finished piece is written atomically to `cache/<experiment>/<key>.json` be
 from the cached pieces alone. A run after a kill therefore ends with exactly the numbers of an undisturbed one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -47,27 +45,20 @@ Finished = Callable[[Experiment], None]  # called when a page's results file is 
 
 @dataclass(frozen=True)
 class Folder:
-    """Where results live."""
-
     root: Path
 
     def result(self, name: str) -> Path:
         return self.root / f"{name}.json"
 
-    def piece(self, name: str, key: str) -> Path:
-        return self.root / "cache" / name / f"{key}.json"
-
     def prepare(self) -> None:
         """Make the folders and write to one of them, so that a bad place is known before hours of work."""
         try:
             (self.root / "cache").mkdir(parents=True, exist_ok=True)
-            probe = self.root / ".writable"
-            _files.write_atomic(probe, b"")
-            probe.unlink()
+            _files.write_atomic(self.root / ".writable", b"")
+            (self.root / ".writable").unlink()
         except OSError as error:
-            raise OSError(
-                f"cannot write to {str(self.root)!r} ({error.strerror}); choose another with --out"
-            ) from error
+            where = str(self.root)
+            raise OSError(f"cannot write to {where!r} ({error.strerror}); choose another with --out") from error
 
 
 def reproduce(names: Sequence[str], ask: Ask, out: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
@@ -119,8 +110,6 @@ def order(chosen: Sequence[Experiment]) -> list[Experiment]:
 
 
 class _Page:
-    """What an experiment has of its results, and which pieces are missing."""
-
     def __init__(self, experiment: Experiment, ask: Ask, folder: Folder, version: str) -> None:
         self.experiment, self._ask, self._folder, self._version = experiment, ask, folder, version
         self.units, base = experiment.units(ask), _base(experiment, ask, version)
@@ -138,10 +127,9 @@ class _Page:
             self.missing = [unit for unit in self.units if self._parts[unit.name] is None]
 
     def _piece(self, unit: Unit) -> Path:
-        return self._folder.piece(self.experiment.name, self._keys[unit.name])
+        return self._folder.root / "cache" / self.experiment.name / f"{self._keys[unit.name]}.json"
 
     def take(self, unit: Unit, part: Any) -> None:
-        """Keep a piece that was computed."""
         _files.write_json(self._piece(unit), part)
         self._parts[unit.name] = json.loads(json.dumps(part))
         self.missing.remove(unit)
@@ -155,29 +143,14 @@ class _Page:
         ordered = {unit.name: self._parts[unit.name] for unit in self.units}
         seconds = sum(part["seconds"] for part in ordered.values())
         outcome = experiment.gather(ask, {name: part["value"] for name, part in ordered.items()})
-        _files.write_json(
-            self._folder.result(experiment.name),
-            {
-                "experiment": experiment.name,
-                "settings": experiment.settings(ask),
-                "rows": outcome.rows,
-                "functions": experiment.size(ask),
-                "asked": ask.functions,
-                "seed": ask.seed,
-                "device": ask.device,
-                "seconds": seconds,
-                "version": self._version,
-                "machine": machine(),
-                "details": outcome.details,
-                "code": code(experiment),
-                "key": self._key,
-            },
-        )
+        made = {"functions": experiment.size(ask), "asked": ask.functions, "seconds": seconds, "machine": machine()}
+        found = {"rows": outcome.rows, "details": outcome.details, "key": self._key}
+        content = _base(experiment, ask, self._version) | made | found
+        _files.write_json(self._folder.result(experiment.name), content)
         return seconds, True
 
 
 def machine() -> str:
-    """What the numbers were made on, in words."""
     system, kind = platform.system(), platform.machine()
     return f"{system} {kind}, {_machine.cores()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
 
@@ -220,18 +193,11 @@ def _worker(asked: tuple[str, Ask, Unit]) -> dict[str, Any]:
 
 
 def _base(experiment: Experiment, ask: Ask, version: str) -> dict[str, Any]:
-    return {
-        "experiment": experiment.name,
-        "settings": experiment.settings(ask),
-        "seed": ask.seed,
-        "device": ask.device,
-        "version": version,
-        "code": code(experiment),
-    }
+    asked = {"experiment": experiment.name, "settings": experiment.settings(ask), "seed": ask.seed}
+    return asked | {"device": ask.device, "version": version, "code": code(experiment)}
 
 
 def code(experiment: Experiment) -> str:
-    """Digest of the source code and data an experiment's numbers depend on."""
     kind = type(experiment)
     data = [HERE / place for place in experiment.data]
     if kind.__module__.split(".")[0] == HERE.name:

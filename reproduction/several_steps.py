@@ -1,7 +1,5 @@
 """Open question: several steps ahead. Feeding back, direct readouts, a clipped spectrum, and the loop behind it."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -180,15 +178,11 @@ def loop(system: System) -> Array:
 
 
 def excess(system: System) -> float:
-    """Spectral radius of the closed loop, minus 1."""
     return float(np.abs(np.linalg.eigvals(loop(system))).max() - 1.0)
 
 
 def clipped(matrix: Array) -> Array:
-    """The same matrix with eigenvalues beyond the unit circle moved back onto it, in its Schur form.
-
-    The eigenvectors of this loop are nearly parallel: with them, what is clipped is lost in rounding.
-    """
+    """Eigenvalues beyond the unit circle moved back onto it, in the Schur form: eigenvectors are nearly parallel."""
     triangle, vectors = schur(matrix, output="complex")
     values = np.diag(triangle)
     moved = triangle + np.diag(values / np.maximum(np.abs(values), 1.0) - values)
@@ -218,17 +212,14 @@ def errors(u: Array) -> dict[str, Array]:
         return np.asarray(np.nan_to_num(mean, nan=1e300, posinf=1e300), dtype=np.float64)
 
     found = {COPY: scored(np.repeat(last[..., None], len(ahead), axis=-1))}
-    kept: Array | None = None
     for name, kind in zip(FED, paper.BASES, strict=True):
         system = paper.system(kind, ORDER)
         z = states(system, u)
         found[name] = scored(_iterated(loop(system), system, z[:, index]))
         if kind == "LegT":
-            kept = z
             found[CLIPPED] = scored(_iterated(clipped(loop(system)), system, z[:, index]))
-    assert kept is not None
-    found[SERIES] = scored(last[..., None] + _beyond(kept[:, index, :-1]))
-    found[DIRECT] = scored(_direct(kept, u))
+            found[SERIES] = scored(last[..., None] + _beyond(z[:, index, :-1]))
+            found[DIRECT] = scored(_direct(z, u))
     return found
 
 
@@ -280,7 +271,6 @@ def _ridge(moments: Array, cross: Array, ridge: float) -> Array:
 
 
 def _errors(result: Result) -> dict[tuple[str, str, int], float]:
-    """By signal, method and samples ahead."""
     return means(result["rows"], "dataset", "method", "parameter", metric="relative rms")
 
 

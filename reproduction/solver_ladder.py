@@ -1,7 +1,5 @@
 """Open question: which in-context solver. One LegT state read by four rules, and by the paper's fixed readout."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -35,6 +33,8 @@ class Solvers(OpenQuestion):
     reference = "Sec. 5; linear attention, DeltaNet, MesaNet"
     place = 150
     functions = 10
+    torch = True
+    given = (("order", ORDER), ("samples", SAMPLES), ("ridge", RIDGE))
     lead = "solvers"
     question = (
         "An SSM's state holds the past. Layers that learn in context read it by one gradient step, by the delta rule, "
@@ -54,16 +54,12 @@ class Solvers(OpenQuestion):
         "a shape, would show that the conditioning of LegT's features, not the rule, decides here."
     )
 
-    def settings(self, ask: Ask) -> dict[str, Json]:
-        trained_runs.torch_for(self.name)
-        return {"order": ORDER, "samples": SAMPLES, "ridge": RIDGE}
-
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units(DATASETS, self.size(ask), 10)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)[:, :SAMPLES]
-        with trained_runs.one_thread(self.name):
+        with trained_runs.one_thread():
             errors = ladder(u)
         return {
             name: {
@@ -160,7 +156,6 @@ class Solvers(OpenQuestion):
 
 
 def _means(result: Result) -> dict[tuple[str, str], float]:
-    """By signal and rule."""
     return {(named(d, p), m): v for (d, p, m), v in means(result["rows"], "dataset", "parameter", "method").items()}
 
 

@@ -1,10 +1,7 @@
 """One look for every figure: colours that mean the same everywhere and survive colour blindness, print and projectors.
 
-Colours are Okabe and Ito's. Use them by meaning, `COLOURS["LegT"]`, and draw inside `with style.use():` (the report
-does).
+Colours are Okabe and Ito's. Use them by meaning, `COLOURS["LegT"]`; the report draws inside `with style.use():`.
 """
-
-from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
@@ -15,22 +12,11 @@ MUTED = "#6b7280"
 GRID = "#e5e7eb"
 
 COLOURS = {
-    "truth": INK,
-    "LegT": "#0072B2",
-    "FouT": "#D55E00",
-    "FouT as printed": "#E69F00",
-    "LegS": "#009E73",
-    "ours": "#AA3377",
-    "prophecy": "#AA3377",
-    "paper": "#6b7280",
-    "copy": "#9ca3af",
-    "line": "#4b5563",
-    "autoregression": "#56B4E9",
-    "Savitzky–Golay": "#8c6d31",
-    "local level": "#bcbddc",
-    "local trend": "#756bb1",
-    "floor": INK,
-}
+    "truth": INK, "floor": INK, "paper": MUTED, "copy": "#9ca3af", "line": "#4b5563",
+    "LegT": "#0072B2", "FouT": "#D55E00", "FouT as printed": "#E69F00", "LegS": "#009E73",
+    "ours": "#AA3377", "prophecy": "#AA3377", "autoregression": "#56B4E9", "Savitzky–Golay": "#8c6d31",
+    "local level": "#bcbddc", "local trend": "#756bb1",
+}  # fmt: skip
 """A colour per meaning: methods of the paper, ours, baselines, the floor."""
 
 MARKERS = {"LegT": "o", "FouT": "s", "FouT as printed": "D", "LegS": "^", "ours": "*"}
@@ -42,39 +28,16 @@ WIDE, HEIGHT = 10.0, 3.6
 """Inches: the page's full width, and the usual height."""
 
 _RC: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 11,
-    "text.color": INK,
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 11,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
-    "legend.frameon": False,
-    "legend.fontsize": 10,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.5,
-    "figure.facecolor": "white",
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "prophecy",
-}
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 11, "text.color": INK,
+    "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.labelsize": 11, "axes.labelcolor": INK, "axes.edgecolor": MUTED, "axes.linewidth": 0.8,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
+    "grid.color": GRID, "grid.linewidth": 0.8, "legend.frameon": False, "legend.fontsize": 10,
+    "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "xtick.labelsize": 10, "ytick.labelsize": 10, "lines.linewidth": 1.8, "lines.markersize": 4.5,
+    "figure.facecolor": "white", "figure.dpi": 100, "savefig.dpi": 200,
+    "svg.fonttype": "path", "svg.hashsalt": "prophecy",
+}  # fmt: skip
 
 
 @contextlib.contextmanager

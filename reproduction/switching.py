@@ -10,8 +10,6 @@ by the in-context residual e = u - û, measured in running median residuals s:
 Both are state resets and input gates of the kind Mamba and Griffin have; their thresholds are constructed, not learned.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -43,18 +41,13 @@ NOISE = 0.05  # standard deviation of the noise on every sample
 
 @dataclass(frozen=True)
 class Sequences:
-    """(count, length) each: what is true, what is seen, and how many samples ago the last switch was."""
-
     clean: Array
     seen: Array
     since: NDArray[np.int64]
 
 
 def sequences(count: int, rate: float | None, seed: int, length: int = LENGTH) -> Sequences:
-    """Three sines and a level, all drawn anew at every switch; a share `rate` of the samples is hit by an outlier.
-
-    A rate of None draws one for every sequence, between 0 and 20 %.
-    """
+    """Three sines and a level, drawn anew at every switch; a share `rate` (None: drawn, to 20 %) are outliers."""
     draw = np.random.default_rng((seed, 21))
     switch = draw.uniform(size=(count, length)) < SWITCHES
     switch[:, :QUIET] = False
@@ -148,11 +141,7 @@ def scores(
         said = predict(data.seen)
         error, age = (said[:, :-1] - data.clean[:, 1:]) ** 2, data.since[:, 1:]
         made["mse"].append(mse(said, data))
-        bounds = [*since, since[-1] + 16]
-        made["mse since"].append(
-            [
-                float(error[(age >= low) & (age < high)].mean()) if ((age >= low) & (age < high)).any() else None
-                for low, high in itertools.pairwise(bounds)
-            ]
-        )
+        ages = itertools.pairwise([*since, since[-1] + 16])
+        some = [error[(age >= low) & (age < high)] for low, high in ages]
+        made["mse since"].append([float(own.mean()) if own.size else None for own in some])
     return made

@@ -1,7 +1,5 @@
 """Table 1: MSE on White Signal and Filtered Noise, LegT and FouT, N = 33 and 65."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,7 +56,6 @@ class TableSignals(Experiment):
     alt = "Six panels of dots with whiskers: the paper's mean and ours lie together in every cell."
 
     def draw(self, result: Result) -> Any:
-        """One panel per data set and parameter: the paper's mean ± std in grey, ours in colour."""
         figure, axes = style.figure(2, 3, height=2.9)
         for axis, cell in zip(axes, paper.CELLS, strict=True):
             _panel(axis, [line for line in result["rows"] if (line["dataset"], line["parameter"]) == cell])
@@ -110,10 +107,10 @@ class TableSignals(Experiment):
         constant = result["details"]["constant"]
         return [
             Slip(
-                "App. A.1 prints LegT's A with a plus sign and the scaling $2n+1$, beside $p_n(t,t) = \\sqrt{2n+1}$.",
-                "A has a minus sign, and both belong to one scaling: with this p, $A_{nk} = -\\frac{1}{\\theta}"
-                "\\sqrt{2n+1} \\sqrt{2k+1}$ for $k \\le n$, times $(-1)^{n-k}$ for $k > n$; or the printed form with "
-                "$p_n(t,t) = (-1)^n$.",
+                "App. A.1 prints LegT's A with a plus sign and the scaling $2n+1$, beside $p_n(t, t) = √(2n+1)$.",
+                "A has a minus sign, and both belong to one scaling: with this p, $A_{nk} = -√(2n+1) √(2k+1) / θ$ "
+                "for $k ≤ n$, times $(-1)^{n-k}$ for $k > n$; or the printed form with "
+                "$p_n(t, t) = (-1)^n$.",
                 f"N = 33, θ = 1: the printed A has an eigenvalue with real part {number(growth)}, so its state "
                 f"explodes, and the printed pair gives D = {number(feedthrough)} in place of N² = {33**2}.",
             ),

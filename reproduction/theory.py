@@ -7,8 +7,6 @@ The periodic signals are those whose k-th derivative is (2π)^k Σ_m sin(2πmt)/
 with jumps, so that the (k+1)-th derivative is not.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -38,11 +36,11 @@ class Theory(Experiment):
     place = 80
     given = (("harmonics", HARMONICS), ("orders", list(ORDERS)))
     introduction = (
-        "Theorem 1 says that the alternative FouT construction (Prop. 2) approximates the derivative with an error of "
-        "$O(L/N^{k-2})$ for any signal with a bounded k-th derivative. Its lemma integrates by parts and leaves out "
-        "the "
-        "boundary terms, which vanish only if the signal repeats with the window. Left: signals that do. Beside: sines "
-        "that do not, although every derivative of theirs is bounded, so that the bound holds them to any k."
+        "Theorem 1 says that the alternative FouT construction (Prop. 2) approximates the derivative with an error "
+        "of $O(L/N^{k-2})$ for any signal with a bounded k-th derivative. Its lemma integrates by parts and leaves "
+        "out the boundary terms, which vanish only if the signal repeats with the window. Left: signals that do. "
+        "Beside: sines that do not, although every derivative of theirs is bounded, so that the bound holds them to "
+        "any k."
     )
 
     def units(self, ask: Ask) -> list[Unit]:
@@ -170,7 +168,7 @@ class Theory(Experiment):
                 "The proof's tail of ideal Fourier coefficients bounds the error of the SSM, too.",
                 result["details"]["above"] <= 1.0,
                 "The proof argues with the coefficients of the signal; the SSM's states differ from them above its "
-                "band. There $|i\\omega - H| \\le \\omega$ suffices, and the largest ratio over all N and 512 "
+                "band. There $|iω - H| ≤ ω$ suffices, and the largest ratio over all N and 512 "
                 f"harmonics is {result['details']['above']:.4f}.",
                 ours=True,
             ),
@@ -188,22 +186,21 @@ class Theory(Experiment):
             ),
             Slip(
                 "FouT recovers u(t) at the newest edge of the window (Sec. 3).",
-                "A Fourier series at the edge converges to $(u(t) + u(t-\\theta))/2$, so the construction estimates "
-                "$(\\dot{u}(t) + \\dot{u}(t-\\theta))/2$ and cannot beat a fraction of copying on signals that do not "
+                "A Fourier series at the edge converges to $(u(t) + u(t-θ))/2$, so the construction estimates "
+                "$(u̇(t) + u̇(t-θ))/2$ and cannot beat a fraction of copying on signals that do not "
                 "repeat.",
                 f"At N = {ORDERS[-1]} the relative error of Prop. 1 on those sines is "
                 f"{', '.join(number(v) for v in last['Prop. 1'])}, and |1 − e^(−iωθ)|/2 is "
                 f"{', '.join(number(abs(1 - np.exp(-2j * np.pi * f)) / 2) for f in OFF_PERIOD)}.",
             ),
             Slip(
-                "Corollary 1 bounds $|u(t) - u_N(t)|$ with $u_N(t) = \\int_0^t \\dot{u}_N$.",
+                "Corollary 1 bounds $|u(t) - u_N(t)|$ with $u_N(t) = ∫_0^t u̇_N$.",
                 "The integral starts at 0, the signal at u(0): the bound is for u(t) − u(0).",
                 f"u = cos 2πt, N = 9, k = 5, t = ¼: the difference is {number(result['details']['corollary'][0])}, the "
                 f"bound {number(result['details']['corollary'][1])}.",
             ),
             Slip(
-                "Prop. 2 has $C_k = -2\\sqrt{2} \\pi n$ with n undefined; its proof ends with $-2\\sqrt{2} \\pi k$, k "
-                "the index.",
+                "Prop. 2 has $C_k = -2√2 π n$ with n undefined; its proof ends with $-2√2 π k$, k the index.",
                 "n is the frequency, half the index: k = 2, 4, 6, … would double the derivative.",
                 f"On sin 2πt, N = 9, the estimate with n is {number(result['details']['index'][0])} and with k "
                 f"{number(result['details']['index'][1])} times the true derivative.",

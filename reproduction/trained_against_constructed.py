@@ -1,7 +1,5 @@
 """Trained against constructed: how far training moves the readout, by which optimiser, from where, on which targets."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 
@@ -30,10 +28,11 @@ class Trained(Experiment):
     title = "Trained against constructed"
     reference = "Fig. 1d, continued; the authors' further experiments"
     place = 45
+    torch = True
     data = tuple(f"{trained_runs.FOLDER}/{run}.json" for run in ("readouts-radians", "memories-radians"))
     introduction = (
         "The same training as in Fig. 1d, with what the authors' code also has: the distance of the trained "
-        "$\\bar{C}, \\bar{D}$ from the construction, SGD and AdamW beside Adam, random $\\bar{A}, \\bar{B}$ (Gaussian, "
+        "$C̄, D̄$ from the construction, SGD and AdamW beside Adam, random $Ā, B̄$ (Gaussian, "
         "spectral radius 0.99), and training on the model's own output. A teacher ratio of 0.1 means that each true "
         "value is followed by nine of the model's own, all ten predictions count, and every such run starts from the "
         "true past. Added by us: a learning rate that decays to zero along a cosine, a start at copying, and, as the "
@@ -41,15 +40,13 @@ class Trained(Experiment):
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
-        """The plan of the run made now; needs torch."""
-        trained_runs.torch_for(self.name)
-        return {"plan": asdict(trained_runs.plan(ask)), "variants": list(SHORT_VARIANTS)}
+        return super().settings(ask) | {"plan": asdict(trained_runs.plan(ask)), "variants": list(SHORT_VARIANTS)}
 
     def units(self, ask: Ask) -> list[Unit]:
         return [Unit("seed 0")]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        return trained_runs.readouts(self.name, ask, SHORT_VARIANTS)
+        return trained_runs.readouts(ask, SHORT_VARIANTS)
 
     def gather(self, ask: Ask, parts: Parts) -> Outcome:
         stored = [trained_runs.committed(f"{kind}-radians") for kind in ("readouts", "memories")]
@@ -57,13 +54,10 @@ class Trained(Experiment):
         rows = []
         for name, run in runs.items():
             for dataset in datasets(run):
-                rows.append(
-                    row(dataset, name, "solved", run["plan"]["order"], "mae", trained_runs.solved(run, dataset))
-                )
-                for variant in dict.fromkeys(s["variant"] for s in run["history"][-1]["scores"]):
-                    values = stats(run, dataset, variant)
-                    if values is not None:
-                        rows.append(row(dataset, name, variant, run["plan"]["order"], "mae", values[0]))
+                known = dict.fromkeys(s["variant"] for s in run["history"][-1]["scores"])
+                scored = {variant: values[0] for variant in known if (values := stats(run, dataset, variant))}
+                for variant, error in {"solved": trained_runs.solved(run, dataset), **scored}.items():
+                    rows.append(row(dataset, name, variant, run["plan"]["order"], "mae", error))
         return Outcome(rows, {"runs": runs})
 
     def pictures(self, result: Result) -> list[Picture]:
@@ -98,13 +92,7 @@ class Trained(Experiment):
                 lines.append([name, variant, *found, later, radius])
             solved = [number(trained_runs.solved(run, dataset)) for dataset in datasets(run)]
             lines.append([name, "solved in closed form", *solved, "–", "–"])
-        header = [
-            "run",
-            "trained",
-            *datasets(runs[GPU]),
-            "mixed, 50 steps on its own output",
-            "loop radius",
-        ]
+        header = ["run", "trained", *datasets(runs[GPU]), "mixed, 50 steps on its own output", "loop radius"]
         caption = (
             "Mean absolute error one step ahead: mean (least … most) over seeds; then after 50 steps on the model's "
             "own output, and the spectral radius of that closed loop (means over seeds)."
@@ -186,7 +174,6 @@ def _radius(run: Run, variant: str) -> float:
 
 
 def _free(run: Run, variant: str) -> tuple[str, str]:
-    """Radius of the closed loop and the error after the longest run on its own output, as text."""
     own = [entry for entry in run["ahead"] if entry["variant"] == variant]
     later = [entry["mae"][MIXED][-1] for entry in own]
     if not own or any(value is None for value in later):

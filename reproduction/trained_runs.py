@@ -1,7 +1,5 @@
 """Trained results for the pages: the full runs of the repository, shortened ones, and how to read both."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
@@ -21,53 +19,14 @@ WHOLE = 100  # `--functions` from which on training is not cut down
 
 
 def committed(name: str) -> Run:
-    """The full run of that name, made once on a GPU."""
-    return unpacked(json.loads((Path(__file__).parent / FOLDER / f"{name}.json").read_text()))
-
-
-def packed(run: Run) -> Run:
-    """A run whose history is tables: what is scored, then a row of numbers per check. About a third of the file."""
-    if not run.get("history"):
-        return run
-    tables: list[Run] = []
-    for check in run["history"]:
-        scored = [[score[name] for name in _SCORED] for score in check["scores"]]
-        if not tables or tables[-1]["scored"] != scored:
-            tables.append({"scored": scored, "steps": [], "mae": []})
-        tables[-1]["steps"].append(check["step"])
-        tables[-1]["mae"].append([score["mae"] for score in check["scores"]])
-    return {**{name: value for name, value in run.items() if name != "history"}, "tables": tables}
-
-
-def unpacked(run: Run) -> Run:
-    """What `packed` was given."""
-    if "tables" not in run:
-        return run
-    history = []
-    for table in run["tables"]:
-        for step, errors in zip(table["steps"], table["mae"], strict=True):
-            found = zip(table["scored"], errors, strict=True)
-            scores = [dict(zip((*_SCORED, "mae"), (*what, error), strict=True)) for what, error in found]
-            history.append({"step": step, "scores": scores})
-    return {**{name: value for name, value in run.items() if name != "tables"}, "history": history}
-
-
-_SCORED = ("dataset", "variant", "seed")
-
-
-def torch_for(page: str) -> Any:
-    """torch, or the way to get it."""
-    try:
-        import torch
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(f"{page} needs torch; install it with: pip install 'hippo-prophecy[torch]'") from None
-    return torch
+    return dict(json.loads((Path(__file__).parent / FOLDER / f"{name}.json").read_text()))
 
 
 @contextlib.contextmanager
-def one_thread(page: str) -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """torch with one thread: sums over several differ from machine to machine."""
-    torch = torch_for(page)
+    import torch
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -84,7 +43,6 @@ def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:
 
 
 def plan(ask: Ask) -> Any:
-    """The plan of the readouts that are trained now; `--full` is the paper's size."""
     from reproduction.trained import common
 
     if ask.full:
@@ -93,12 +51,10 @@ def plan(ask: Ask) -> Any:
     return replace(common.SHORT, steps=steps, functions=scored)
 
 
-def readouts(page: str, ask: Ask, variants: Sequence[str], seed: int = 0) -> Run:
-    """These variants of Fig. 1d, trained now."""
-    torch_for(page)
+def readouts(ask: Ask, variants: Sequence[str], seed: int = 0) -> Run:
     from reproduction.trained import readouts as made
 
-    with one_thread(page):
+    with one_thread():
         chosen = [variant for variant in made.VARIANTS["radians"] if variant.name in variants]
         return made.train(plan(ask), "radians", [seed], ask.device, chosen)
 
@@ -108,14 +64,10 @@ def merged(parts: Sequence[Run]) -> Run:
     whole = {**parts[0], "seeds": sorted({seed for part in parts for seed in part["seeds"]})}
     whole["seconds"] = sum(part["seconds"] for part in parts)
     whole["variants"] = list({v["name"]: v for part in parts for v in part["variants"]}.values())
-    steps = sorted({check["step"] for part in parts for check in part["history"]})
-    whole["history"] = [
-        {
-            "step": step,
-            "scores": [s for part in parts for c in part["history"] if c["step"] == step for s in c["scores"]],
-        }
-        for step in steps
-    ]
+    history: dict[int, list[Any]] = {}
+    for check in (check for part in parts for check in part["history"]):
+        history.setdefault(check["step"], []).extend(check["scores"])
+    whole["history"] = [{"step": step, "scores": scores} for step, scores in sorted(history.items())]
     for name in ("ahead", "solved"):
         whole[name] = [entry for part in parts for entry in part.get(name, [])]
     return whole
@@ -141,7 +93,6 @@ def solved(run: Run, dataset: str) -> float:
 
 
 def cell(found: Any, best: float | None = None) -> Cell:
-    """mean (least … most)."""
     if found is None:
         return Cell("diverged", "bad")
     mean, least, most = found
@@ -150,7 +101,6 @@ def cell(found: Any, best: float | None = None) -> Cell:
 
 
 def origin(run: Run) -> str:
-    """Where a run was made, for captions."""
     plan, versions = run["plan"], run["versions"]
     seeds = f"{len(run['seeds'])} seeds" if len(run["seeds"]) > 1 else "one seed"
     made = f"{plan['steps']} steps, {seeds}, {run['device']}, torch {versions['torch']}, {run['seconds']:.0f} s"

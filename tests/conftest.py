@@ -1,4 +1,4 @@
-"""Shared set-up: tests never touch the user's cache, and hypothesis draws the same examples everywhere."""
+"""Shared set-up: Ctrl-C, the command line, the service; hypothesis draws the same examples everywhere."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, settings
 
 from prophecy import cli
 
-# Which test compiles first is a matter of chance; those about the notice start processes without this.
-os.environ["PROPHECY_QUIET"] = "1"
+# A shell starts what runs in the background with Ctrl-C ignored, and processes inherit that; tests press it anyway.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The suite draws the same examples everywhere; PROPHECY_HYPOTHESIS=long draws new ones, fifty times as many.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

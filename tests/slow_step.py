@@ -1,3 +1,4 @@
+# mypy: disable-error-code="attr-defined, has-type"
 r"""The step in plain NumPy, slow, written from what follows and from nothing else: the oracle of the compiled one.
 
 It builds its own constants: memories from `legt` and `bilinear`, readouts of the constructed members from `exact` and
@@ -23,14 +24,15 @@ then taken in like any other with du = 0; nothing is learned from it.
    where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one
    value is known, to the range R of all values known (from the outermost centroids of alarm_middle) and ρ(h) to
    either side, c = `gap_reach` √v, v the largest of the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R|
-   min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* for x = |u - E|/h among the errors and
-   |u - last|/h among the changes (8 or more; ranks by the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and
-   x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀
-   = log(N₁₀/N₆)/log 20 of the normal quantiles N below; never where q₇₅ = 0. If wild and doubts < 2: doubted ← u - E
-   and withheld ← u - u' at that place, doubts += 1, and u' = E ± x₄ h is taken instead of u. Otherwise doubts ← 0,
-   and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take in δ²; last, mean,
-   lags, ring, E += δ; and unless one of the two places before is missing, the lags there += withheld - δ, and
-   memories and alternations change as these changes of their inputs make them.
+   min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* with h' = h - doubts, for x = |u -
+   E|/h' among the errors and |u - last|/h' among the changes (8 or more; ranks by the weights of the centroids), with
+   q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s
+   = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀ = log(N₁₀/N₆)/log 20 of the normal quantiles N below; never where q₇₅ = 0; and if
+   doubts > 0 and |u - E - doubted| < |u - E| for the last one doubted. If wild and doubts < 2: doubted ← u - E at
+   that place, doubts += 1, the quantiles of 2 take in x₄² of the errors, and u is a gap with E in its place.
+   Otherwise doubts ← 0, and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take
+   in δ²; last, mean, lags, ring, E += δ; and if gap = 2, the two values before are *amended* by doubted - δ, known +=
+   2 and gap = 0.
 2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds 1e-200, each
    quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
    `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first 20 values, and where half of
@@ -56,9 +58,9 @@ then taken in like any other with du = 0; nothing is learned from it.
    + b²): if b²/s > 1e-200, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
 6. spacing ← spacing + (d - spacing)/min(known, `spacings`), d = h, or 2 spacing if that is less and more than one
    value is known.
-7. *If gap > 0 and not hold:* s = (u - E)/h; lag j (0 is the newest) += s (gap - j) for j < gap, last += s · gap, each
-   memory z += s · drift, each alternation += s · alternation_drift. In any case drift and alternation_drift are then
-   0.
+7. *If gap > 0 and not hold* the values of the gap are amended by (u - E)/h, 2 (u - E)/h, …, oldest first. Amended, they
+   and last are others by that much; and with d the difference of each amendment from the one before it (from 0 for the
+   first), for z and each alternation: e ← A (e - x₁ d) and e ← d - a e from 0 on, which are added to them.
 8. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
    the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
    times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
@@ -66,13 +68,12 @@ then taken in like any other with du = 0; nothing is learned from it.
 9. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
    Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
-   (`streams/kernels/seasonal.py`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
+   (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
    that.
 
-**A gap** (NaN) is 8 and 9 with u = E (or last if `hold`), without known += 1; drift ← A (drift - x₁),
-alternation_drift ← 1 - a · alternation_drift; gap += 1.
+**A gap** (NaN) is 8 and 9 with u = E (or last if `hold`), without known += 1; gap += 1.
 
 **Reading.** mean E; half the interval's width is Q · √error_scale · (1 + `few`/learned²) · W, no less than the
 distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
@@ -250,36 +251,37 @@ class Slow:
     def step(self, u):
         if np.isnan(u):
             if self.count:
-                self.advance(self.last if self.hold else self.expected(), filled=True)
-                for w in range(10):
-                    self.drift[w] = FIXED.A[w] @ (self.drift[w] - FIXED.steady[w])
-                self.alternation_drift = 1.0 - POLES * self.alternation_drift
-                self.gap += 1
+                self.miss(self.last if self.hold else self.expected())
             return
         if self.count == 0:
             self.last = self.mean = u
             self.lag[:] = u
         else:
             h, said = self.gap + 1, self.expected()
-            wild = self.wild(abs(u - said) / h, abs(u - self.last) / h)
+            since = h - self.doubts
+            wild = self.wild(abs(u - said) / since, abs(u - self.last) / since)
+            wild |= self.doubts > 0 and abs(u - said - self.doubted[self.doubts - 1]) < abs(u - said)
             if self.gap == 0 and u == self.last:
                 self.same += 1
             elif self.gap == 0:
                 self.longest, self.rests = max(self.longest, self.same), self.rests + (self.same >= 16)
                 self.same = 0
             if wild and self.doubts < 2:
-                taken = said + np.sign(u - said) * self.often(0) * h
-                self.doubted[self.doubts], self.withheld[self.doubts] = u - said, u - taken
+                self.doubted[self.doubts] = u - said
                 self.doubts += 1
-                u = taken
-            else:
-                if wild:
-                    by = np.median([*self.doubted, u - said])
-                    self.quantiles(by**2)
-                    self.move(by)
-                    said += by
-                self.doubts = 0
-            if self.usual_gap():
+                self.quantiles(self.often(0) ** 2)
+                self.miss(said)
+                return
+            if wild:
+                by = np.median([*self.doubted, u - said])
+                self.quantiles(by**2)
+                self.last, self.mean, self.lag = self.last + by, self.mean + by, self.lag + by
+                if self.gap == 2:
+                    self.amend(self.doubted - by)
+                    self.known, self.gap = self.known + 2, 0
+                said += by
+            self.doubts = 0
+            if h <= S.patience * self.spacing or self.known == 1:
                 self.learn(u, said, 1.0 / h)
             else:
                 octave = min(int(h).bit_length() - 1, 12)
@@ -288,24 +290,25 @@ class Slow:
             d = h if self.known == 1 else min(h, 2 * self.spacing)
             self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
             if self.gap and not self.hold:
-                self.correct((u - said) / h)
-            self.drift[:], self.alternation_drift[:] = 0.0, 0.0
+                self.amend((u - said) / h * np.arange(1, self.gap + 1))
         self.advance(u)
-        self.known, self.gap = self.known + 1, 0
+        self.known, self.gap, self.crossed = self.known + 1, 0, 0
 
-    def move(self, by):
-        """The level has moved: the two values doubted before are put in their places."""
-        self.last, self.mean, self.lag = self.last + by, self.mean + by, self.lag + by
-        places = self.count - 1 - np.arange(2)
-        if any(int(self.season_filled[place % 4352 // 34]) >> place % 4352 % 34 & 1 for place in places):
-            return
-        first, second = self.withheld - by
-        self.lag[:2] += [second, first]
+    def miss(self, instead):
+        self.advance(instead, filled=True)
+        self.gap, self.crossed = self.gap + 1, self.crossed + 1
+
+    def amend(self, by):
+        """The last values were others, by so much each, oldest first."""
+        newest = by[::-1][:32]
+        self.lag[: len(newest)] += newest
         self.last = self.lag[0]
-        for w in range(10):
-            added = -FIXED.A[w] @ FIXED.steady[w] * first
-            self.feature[32 + 8 * w : 40 + 8 * w] += FIXED.A[w] @ (added - FIXED.steady[w] * (second - first))
-        self.alternation = self.alternation + second - first - POLES * first
+        added, more = np.zeros((10, 8)), np.zeros(2)
+        for rise in np.diff(by, prepend=0.0):
+            added = np.array([FIXED.A[w] @ (added[w] - FIXED.steady[w] * rise) for w in range(10)])
+            more = rise - POLES * more
+        self.feature[32:112] += added.ravel()
+        self.alternation = self.alternation + more
 
     def often(self, i):
         """The fourth largest of the errors (i = 0) or changes (1)."""
@@ -352,13 +355,6 @@ class Slow:
         if (seen >= octave).any():
             wide = min(wide, after[seen >= octave][0])
         return max(wide / one, 1.0)
-
-    def correct(self, slope):
-        back = np.arange(min(self.gap, 32))
-        self.lag[back] += slope * (self.gap - back)
-        self.last = self.last + slope * self.gap
-        self.feature[32:112] += slope * self.drift.ravel()
-        self.alternation = self.alternation + slope * self.alternation_drift
 
     def learn(self, u, said, p):
         n, du = self.learned, u - self.last

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from examples import causal_derivatives as example
 from prophecy import Prophecy
 from prophecy.adapters.pynumdiff import prophecydiff
 
@@ -64,22 +64,13 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def example():
-    pytest.importorskip("pynumdiff")
-    where = ROOT / "examples" / "causal_derivatives.py"
-    spec = importlib.util.spec_from_file_location("causal_derivatives", where)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
 def results():
+    pytest.importorskip("pynumdiff")
     return json.loads((ROOT / "benchmarks" / "results" / "causal_derivatives.json").read_text())
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_our_errors_on_pynumdiffs_signals_are_those_in_the_results_or_smaller(example, results):
+def test_our_errors_on_pynumdiffs_signals_are_those_in_the_results_or_smaller(results):
     now = []
     for noise in example.NOISE:
         for _, x, slope in example.signals(noise):
@@ -89,7 +80,7 @@ def test_our_errors_on_pynumdiffs_signals_are_those_in_the_results_or_smaller(ex
     assert np.exp(np.mean(np.log(now / then))) < 1.05
 
 
-def test_online_it_beats_every_method_of_pynumdiff_that_has_one_setting_for_all_its_signals(example, results):
+def test_online_it_beats_every_method_of_pynumdiff_that_has_one_setting_for_all_its_signals(results):
     ours = np.array([row["ours"] for row in results])
     for rival in example.rivals():
         errors = np.array([row[rival] for row in results])
@@ -97,7 +88,8 @@ def test_online_it_beats_every_method_of_pynumdiff_that_has_one_setting_for_all_
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_rivals_are_given_is_the_past_alone(example):
+def test_what_rivals_are_given_is_the_past_alone():
+    pytest.importorskip("pynumdiff")
     _, x, _ = next(example.signals(0.01))
     changed = x.copy()
     changed[300:] = 5.0
@@ -108,7 +100,7 @@ def test_what_rivals_are_given_is_the_past_alone(example):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_tutorials_table_is_the_one_in_the_results(example, results):
+def test_the_tutorials_table_is_the_one_in_the_results(results):
     assert example.table(results) in (ROOT / "docs" / "tutorial-sensors.md").read_text()
 
 

@@ -12,8 +12,8 @@ from numpy.polynomial import legendre as npleg
 from scipy.integrate import quad_vec, solve_ivp
 
 from prophecy import Basis, fout, legs, legt
-from prophecy.bases import check_basis, fout_as_printed
-from prophecy.conventions import from_hippo, from_lmu, from_s4, rescaled, to_hippo, to_lmu, to_s4, transformed
+from prophecy.bases import check_basis, fout_as_printed, rescaled
+from prophecy.conventions import from_hippo, from_lmu, from_s4, to_hippo, to_lmu, to_s4, transformed
 from prophecy.discretize import foh, zoh
 from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 

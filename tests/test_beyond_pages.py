@@ -9,7 +9,7 @@ import pytest
 
 from prophecy import signals
 from prophecy.streams import Prophecy
-from reproduction import beyond, causal_derivatives, real_series, regimes
+from reproduction import beyond, causal_derivatives, measured, real_series, regimes
 from reproduction.framework import Ask, Unit
 from reproduction.rows import row
 
@@ -87,9 +87,9 @@ def test_choosing_the_filter_in_context_lies_between_the_best_and_the_worst():
     assert min(errors) * 0.9 <= chosen <= 10 * min(errors)
 
 
-@pytest.mark.parametrize("name", real_series.SERIES)
+@pytest.mark.parametrize("name", measured.SERIES)
 def test_measured_series_are_there_whole_and_finite(name):
-    source = real_series.SERIES[name]
+    source = measured.SERIES[name]
     if not importlib.util.find_spec(source.package):
         pytest.skip(f"{source.package} is not installed")
     u = np.asarray(source.read(), dtype=float)

@@ -310,6 +310,21 @@ def test_epochs_are_dates_and_a_question_can_be_left(service, visit, tmp_path, s
     assert httpx.get(f"{service}/v1/series/days{tag}").json()["recent"]["time"][-1] == "2024-02-03T00:00:00Z"
 
 
+def test_the_page_proposes_the_way_out_and_shows_no_address(service, visit, tmp_path):
+    page = visit(service, viewport={"width": 390, "height": 700})
+    rows = [f"{key},2024-01-{day:02d},{day}" for day in range(1, 20) for key in (101, 102)]
+    (tmp_path / "numbered.csv").write_text("\n".join(["id,date,qty", *rows]) + "\n")
+    page.set_input_files("#file", tmp_path / "numbered.csv")
+    expect(page.locator("#columns")).to_be_visible(timeout=PATIENCE)
+    assert page.locator("#column-key").input_value() == "id"
+    page.keyboard.press("Escape")
+    (tmp_path / "two.csv").write_text('day,v\n2024-01-01,9.34\n2024-01-02,"14.804,00"\n')
+    page.set_input_files("#file", tmp_path / "two.csv")
+    expect(page.locator("#dropped")).to_contain_text("Write all of them in one way.", timeout=PATIENCE)
+    expect(page.locator("#dropped")).to_be_in_viewport()
+    assert "?decimal" not in page.locator("#dropped").inner_text()
+
+
 def test_steps_and_slopes_have_the_unit_people_use(service, visit):
     days = range(1, 29)
     body = {"key": "daily", "time": [f"2024-01-{day:02}" for day in days], "value": [float(day) for day in days]}
@@ -496,7 +511,6 @@ def test_the_page_of_the_api_lists_every_route(service, visit):
 def test_pictures_of_the_demonstration_in_the_light_the_dark_and_on_a_phone(serving, visit):
     url = serving("--demo").url
     until(lambda: httpx.get(url + "/v1/series").json()["total"] == 5)
-    time.sleep(8)
     for name, options in {
         "service": {"color_scheme": "light"},
         "service-dark": {"color_scheme": "dark"},

@@ -25,32 +25,39 @@ def test_seeds_give_different_trajectories_and_the_same_seed_the_same():
     assert np.abs(one - two).max() > 1
 
 
-def largest_exponent(system, span, renewals):
-    """The mean rate at which a nudge of 1e-7 grows over `span` Lyapunov times, renewed again and again (Benettin)."""
+def largest_exponent(system, starts, span, renewals):
+    """The mean rate at which nudges of 1e-7 grow over `span` Lyapunov times, renewed again and again (Benettin).
+
+    starts: (paths, variables). All paths are integrated together, each beside its twin.
+    """
     clock, step, size = 20.0 / system.exponent, span / system.exponent / renewals, 1e-7
-    state = system.solve(np.array(system.start), np.array([clock]))[:, 0]
-    variables = len(state)
-    twin = state + size / np.sqrt(variables)
+    paths, variables = starts.shape
 
-    def both(t, x):
-        return np.concatenate([system.field(t, x[:variables]), system.field(t, x[variables:])])
+    def field(t, x):
+        return np.ravel(system.field(t, x.reshape(variables, -1)))
 
-    growth = 0.0
+    def after(x, begin, end):
+        return solve_ivp(field, (begin, end), x.ravel(), "DOP853", rtol=1e-9, atol=1e-12).y[:, -1].reshape(x.shape)
+
+    state = after(starts.T, 0.0, clock)
+    twin, growth = state + size / np.sqrt(variables), np.zeros(paths)
     for _ in range(renewals):
-        start = np.concatenate([state, twin])
-        end = solve_ivp(both, (clock, clock + step), start, "DOP853", rtol=1e-9, atol=1e-12).y[:, -1]
+        end = after(np.hstack([state, twin]), clock, clock + step)
         clock += step
-        state, gap = end[:variables], end[variables:] - end[:variables]
-        distance = float(np.linalg.norm(gap))
-        growth += float(np.log(distance / size))
+        state, gap = end[:, :paths], end[:, paths:] - end[:, :paths]
+        distance = np.linalg.norm(gap, axis=0)
+        growth += np.log(distance / size)
         twin = state + gap * (size / distance)
-    return growth / (renewals * step)
+    return growth.mean() / (renewals * step)
 
 
-@pytest.mark.parametrize(("system", "tolerance"), [(chaos.lorenz, 0.08), (chaos.duffing, 0.2), (chaos.chua, 0.15)])
+# One path of 150 Lyapunov times strays by 2 % (Lorenz), 4 % (Chua), 17 % (Duffing) of the mean of a dozen; which path
+# it is, rounding decides.
+@pytest.mark.parametrize(("system", "tolerance"), [(chaos.lorenz, 0.05), (chaos.duffing, 0.2), (chaos.chua, 0.15)])
 def test_nudges_grow_at_the_stated_exponent(system, tolerance):
-    measured = largest_exponent(system, span=150.0, renewals=400)
-    assert measured == pytest.approx(system.exponent, rel=tolerance)
+    nudges = np.random.default_rng(0).standard_normal((12, len(system.start)))
+    starts = np.array(system.start) * (1 + 0.05 * nudges)
+    assert largest_exponent(system, starts, span=150.0, renewals=100) == pytest.approx(system.exponent, rel=tolerance)
 
 
 def test_mackey_glass_solves_its_delay_equation():

@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import chaos, forecast  # noqa: E402
-from prophecy.commands._fields import slopes  # noqa: E402
+from prophecy.commands.equations import slopes  # noqa: E402
 
 STEP = 1 / (30 * chaos.lorenz.exponent)
 

@@ -144,7 +144,7 @@ def test_missing_rows_are_gaps_and_not_evenly_spaced(prophecy, tmp_path):
     made = pd.read_csv(tmp_path / "n.csv")
     assert code == 0
     assert "887 rows, every hour, 13 missing times filled as gaps" in err
-    assert made["when"][0] == "2024-02-07 12:00:00"
+    assert made["when"][0] == "2024-02-07 12:00"
     assert np.abs(made["point"] - load[900:948]).mean() < 3
 
 
@@ -156,11 +156,11 @@ def test_newest_first_and_german_files_are_forecast_into_the_future(prophecy, tm
     assert code == 0
     assert "60 rows, every day, reversed (newest first)" in err
     made = pd.read_csv(tmp_path / "n.csv")
-    assert made["Datum"].tolist() == ["01.03.2024", "02.03.2024"]
+    assert made["Datum"].tolist() == ["2024-03-01", "2024-03-02"]
     assert np.allclose(made["point"], [1060.5, 1061.5], atol=0.6)
 
 
-def test_separate_date_and_time_columns_go_on_separately(prophecy, tmp_path):
+def test_separate_date_and_time_columns_go_on_as_one(prophecy, tmp_path):
     index = pd.date_range("2024-01-31", periods=96, freq="30min")
     frame = pd.DataFrame(
         {"Date": index.strftime("%d.%m.%Y"), "Time": index.strftime("%H:%M"), "v": np.sin(np.arange(96) / 4)}
@@ -168,8 +168,8 @@ def test_separate_date_and_time_columns_go_on_separately(prophecy, tmp_path):
     frame.to_csv(tmp_path / "d.csv", index=False)
     assert prophecy("forecast", tmp_path / "d.csv", "-H", 2, "--out", tmp_path / "n.csv")[0] == 0
     made = pd.read_csv(tmp_path / "n.csv")
-    assert made.columns.tolist() == ["Date", "Time", "point", "lower", "upper"]
-    assert made.iloc[0, :2].tolist() == ["02.02.2024", "00:00"]
+    assert made.columns.tolist() == ["Date Time", "point", "lower", "upper"]
+    assert made["Date Time"].tolist() == ["2024-02-02 00:00", "2024-02-02 00:30"]
 
 
 def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_path):
@@ -307,6 +307,23 @@ def test_what_is_known_in_advance_is_read_by_time_and_key(prophecy, tmp_path):
     code, _, err = prophecy(*call, "--known", tmp_path / "short.csv")
     assert code == 1
     assert "known has no row for 2024-03-02" in err
+    keyed = pd.DataFrame({"day": [*days, *days], "shop": ["a"] * 63 + ["b"] * 63, "price": np.arange(126.0)})
+    keyed.to_csv(tmp_path / "keyed.csv", index=False)
+    code, _, err = prophecy(*call, "--known", tmp_path / "keyed.csv")
+    assert code == 1
+    assert "holds many series: times in 'day' repeat" in err
+
+
+def test_what_is_known_in_advance_is_read_in_the_zone_of_the_file(prophecy, tmp_path):
+    hours = pd.date_range("2024-10-26", periods=63, freq="h", tz="Europe/Berlin").tz_localize(None)
+    busy = (np.arange(63) % 9 == 4).astype(float)
+    load = 100 + 40 * busy + np.random.default_rng(0).standard_normal(63)
+    pd.DataFrame({"time": hours[:60], "load": load[:60]}).to_csv(tmp_path / "s.csv", index=False)
+    pd.DataFrame({"time": hours, "busy": busy}).to_csv(tmp_path / "k.csv", index=False)
+    call = ("forecast", tmp_path / "s.csv", "-H", 3, "--time-zone", "Europe/Berlin", "--out", tmp_path / "n.csv")
+    code, _, err = prophecy(*call, "--known", tmp_path / "k.csv")
+    assert (code, "regressors busy" in err) == (0, True), err
+    assert np.allclose(pd.read_csv(tmp_path / "n.csv")["point"], load[60:], atol=5)
 
 
 def test_backtests_print_write_and_draw_every_score(prophecy, wide, tmp_path):

@@ -19,7 +19,7 @@ OWN = {"--format", "--column"}
 
 def functions() -> dict[str, Callable[..., None]]:
     """The function behind every command."""
-    return {name: getattr(importlib.import_module(f"prophecy.commands.{name}"), name) for name in COMMANDS}
+    return {name: getattr(importlib.import_module(f"prophecy.commands.{COMMANDS[name]}"), name) for name in COMMANDS}
 
 
 def options(function: Callable[..., None]) -> Iterator[tuple[str, Any, str]]:
@@ -55,6 +55,6 @@ def test_paragraphs_below_the_options_flow_and_examples_keep_their_lines() -> No
     made = epilog("\nExamples:\n  prophecy a\n  prophecy b\n\nOne line,\nand another.\n\nThe end.\n")
     assert made == "\b\nExamples:\n  prophecy a\n  prophecy b\n\nOne line, and another.\n\nThe end."
     for name in functions():
-        text = getattr(importlib.import_module(f"prophecy.commands.{name}"), "EXAMPLES", "")
+        text = getattr(importlib.import_module(f"prophecy.commands.{COMMANDS[name]}"), "EXAMPLES", "")
         for paragraph in epilog(text).split("\n\n"):
             assert "\n" not in paragraph or paragraph.startswith("\b\nExamples:\n"), (name, paragraph)

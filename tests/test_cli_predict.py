@@ -11,7 +11,7 @@ pytest.importorskip("typer")
 
 from prophecy import Prophecy  # noqa: E402
 from prophecy.commands import _track  # noqa: E402
-from prophecy.commands.predict import run  # noqa: E402
+from prophecy.commands.predict import Tracker, run  # noqa: E402
 from prophecy.frames import table as _table  # noqa: E402
 from reproduction import baselines  # noqa: E402
 
@@ -103,9 +103,9 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
     said = _track.RowModel(0.9, horizon).advance(values, None)
-    errors = _track.CopyAndLine(horizon).errors(values)
+    copy, line = tracker(horizon).baselines(values)
     ours = np.abs(said.residual[600:]).mean()
-    assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
+    assert ours < 0.85 * min(np.abs(copy[600:]).mean(), np.abs(line[600:]).mean())
     covered = (values >= said.lower) & (values <= said.upper)
     assert 0.86 < covered[600:].mean() < 0.94
 
@@ -120,18 +120,23 @@ def test_a_series_is_cut_anywhere_without_a_trace():
             np.testing.assert_array_equal(one, np.concatenate(many))
 
 
+def tracker(horizon=1):
+    return Tracker("", _track.RowModel(0.9, horizon), horizon, 0.9)
+
+
 @pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
 def test_error_curves_hold_every_error_however_they_arrive(cuts):
-    errors = np.random.default_rng(3).standard_normal(2000)
-    curve = _track.ErrorCurve()
-    for part in np.split(errors, cuts):
+    values, made = np.random.default_rng(3).standard_normal(9000), tracker()
+    for part in np.split(values, cuts):
         if len(part):
-            curve.add(part)
-    where, size = curve.points()
+            made.advance(part, None)
+    where, size = made.curves()
     assert len(where) <= 20
-    assert 0 < where[0] < where[-1] < 2000
-    assert np.isclose(np.mean(size[:-1] ** 2), np.mean(errors[: int(2 * where[-2] - where[-3]) + 50] ** 2), rtol=0.2)
-    assert np.isclose((curve._sums).sum(), (errors**2).sum())
+    assert 0 < where[0] < where[-1] < 9000
+    copied = np.diff(values)
+    assert np.isclose(made.squares[0, 1], (copied**2).sum())
+    assert np.isclose(np.mean(size[:, 1] ** 2), np.mean(copied**2), rtol=0.02)
+    assert np.isclose(made.mean_errors()["copy"], np.abs(copied[1:]).mean())
 
 
 @pytest.mark.parametrize("name", ["p.png", "p.svg", "p.html"])
@@ -260,8 +265,8 @@ def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(pro
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
     sizes = _table.Sizes(piece=1500, sorted_rows=50)
     table = _table.open_table(str(tmp_path / "x.csv"), sizes=sizes)
-    (tracker,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
-    assert _track.words([tracker.bank.clock], 390, table) in err
+    (made,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
+    assert _track.words([made], table) in err
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     )

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
-from prophecy.commands._progress import EVERY, FIRST, Progress
+from prophecy.commands._common import EVERY, FIRST, Progress
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_nothing_is_said_of_what_is_not_worth_it(capsys, total, show):
 def test_on_a_terminal_there_is_a_bar_that_leaves_nothing_behind():
     code = (
         "import time\n"
-        "from prophecy.commands._progress import Progress\n"
+        "from prophecy.commands._common import Progress\n"
         "with Progress('forecast', 40, 'series') as progress:\n"
         "    for done in range(40):\n"
         "        progress.update(done)\n"

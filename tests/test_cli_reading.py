@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -19,10 +21,10 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 
-from prophecy.frames.align import SHELL  # noqa: E402
+from prophecy.commands._options import SHELL  # noqa: E402
+from prophecy.commands.forecast import words  # noqa: E402
 from prophecy.frames.collect import collect  # noqa: E402
-from prophecy.frames.columns import Hints  # noqa: E402
-from prophecy.frames.numbers import number  # noqa: E402
+from prophecy.frames.columns import Hints, number  # noqa: E402
 from prophecy.frames.table import Sizes, floats, open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")
@@ -216,7 +218,7 @@ def test_a_header_longer_than_any_buffer_is_a_header(tmp_path):
 def test_numbers_that_could_be_either_are_said(tmp_path):
     values, _, table = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"))
     assert same(values["a"], [1.234, 5.678])
-    assert "'1,234' is read as 1.234; if it is not, --decimal '.'" in table.notes
+    assert "'1,234' is read as 1.234; if it is 1234, --decimal '.'" in table.notes
     values, _, _ = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"), decimal=".")
     assert same(values["a"], [1234, 5678])
     values, _, table = read(written(tmp_path, "a;b\n1,234;0,5\n5,678;1,25\n"))
@@ -227,10 +229,10 @@ def test_numbers_that_could_be_either_are_said(tmp_path):
 def test_points_that_could_be_either_are_thousands_beside_german_dates_and_said(tmp_path):
     values, _, table = read(written(tmp_path, "zeit;v\n01.07.2016 00:00;1.334\n01.07.2016 01:00;2.871\n"))
     assert same(values["v"], [1334, 2871])
-    assert "'1.334' is read as 1334; if it is not, --decimal '.'" in table.notes
+    assert "'1.334' is read as 1334; if it is 1.334, --decimal '.'" in table.notes
     values, _, table = read(written(tmp_path, "zeit;v\n2016-07-01;1.334\n2016-07-02;2.871\n"))
     assert same(values["v"], [1.334, 2.871])
-    assert "'1.334' is read as 1.334; if it is not, --decimal ','" in table.notes
+    assert "'1.334' is read as 1.334; if it is 1334, --decimal ','" in table.notes
 
 
 def test_day_and_month_that_cannot_be_told_are_refused_until_said(tmp_path):
@@ -321,6 +323,16 @@ def test_stdin_takes_every_kind(tmp_path, monkeypatch, name):
     monkeypatch.setattr("sys.stdin", Stdin)
     (values,) = read("-")[0].values()
     assert same(values, [1, 2, 4])
+
+
+def test_a_named_pipe_is_read_once_from_its_beginning(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("v\n" + "1.5\n" * 50_000,))
+    writer.start()
+    (values,) = read(str(path))[0].values()
+    writer.join()
+    assert same(values, [1.5] * 50_000)
 
 
 # --- hopeless files -------------------------------------------------------------------------------------------------
@@ -446,7 +458,7 @@ def test_unsorted_missing_and_newest_first_rows_come_back_in_order(tmp_path):
         (source,) = found.sources.values()
         expected = np.where(np.isin(np.arange(60), [7, 8, 30]), np.nan, np.arange(60))
         assert same(source.series.values[:, 0], expected)
-        assert found.words() == f"57 rows, every day, {fact}, 3 missing times filled as gaps"
+        assert words(found) == f"57 rows, every day, {fact}, 3 missing times filled as gaps"
 
 
 def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):

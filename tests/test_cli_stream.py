@@ -102,6 +102,17 @@ def test_semicolons_and_tabs_part_fields_with_decimal_commas(stream):
     assert stream("0\t1,5\t2\n", "--column", 2)[1][1].startswith("1,1.5,")
 
 
+def test_units_signs_and_thousands_are_read_as_in_files(stream):
+    for line, value in (
+        ("3.5 kWh", "3.5"),
+        ("$4.50", "4.5"),
+        ('"1,234.5"', "1234.5"),
+        ("0;1.234,5", "1234.5"),
+        ("5-", "-5.0"),
+    ):
+        assert stream(line + "\n")[1][1].startswith(f"1,{value},"), line
+
+
 @pytest.mark.parametrize(
     ("bad", "layout", "says"),
     [
@@ -440,3 +451,39 @@ def test_ctrl_c_and_sigterm_end_a_stream_with_a_sentence_and_keep_what_was_answe
     assert err == "prophecy stream: stopped\n"
     with Fleet(tmp_path / "s") as fleet:
         assert fleet.recent("value").value.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "refused", "said", "value"),
+    [
+        ("time,temp,hum\n2025-03-01,1.5,80\n", "'temp', 'hum' are numbers", ["--column", "temp"], 1.5),
+        ("Datum;Temp;Feuchte\n01.03.2025;1,5;80\n", "'Temp', 'Feuchte' are numbers", ["--column", "Feuchte"], 80.0),
+        ("sensor,time,value\nA,2025-03-01,1.5\n", "'sensor' tells streams apart; say --key", ["--key", "sensor"], 1.5),
+        ('{"time": 3, "temp": 1.5}\n', "JSON, not CSV; add --format jsonl", ["--format", "jsonl"], 1.5),
+        ("Station 12\n\ntime,temp,hum\n,°C,%\n2025-03-01,1.5,80\n", "'temp', 'hum'", ["--column", "temp"], 1.5),
+        (
+            '"TOA5","CR1","1234","x"\n"TIMESTAMP","RECORD","AirT"\n"TS","RN","C"\n"2025-03-01",7,1.5\n',
+            "'RECORD', 'AirT' are numbers",
+            ["--column", "AirT"],
+            1.5,
+        ),
+    ],
+)
+def test_what_a_line_does_not_tell_is_asked_for_and_read_when_it_is_said(stream, text, refused, said, value):
+    code, out, err = stream(text)
+    assert (code, len(out)) == (1, 1)
+    assert refused in err
+    code, out, _ = stream(text, *said)
+    row = json.loads(out[-1]) if "jsonl" in said else dict(zip(out[0].split(","), out[-1].split(","), strict=True))
+    assert code == 0
+    assert float(row["value"]) == value
+
+
+def test_the_only_number_beside_a_time_and_a_word_is_the_value(stream):
+    assert stream("ts\ttemp\tstate\n1740787200000\t1,5\ton\n")[1][1].startswith("2,1.5,")
+
+
+@pytest.mark.parametrize("layout", ["csv", "jsonl"])
+def test_a_code_for_no_value_is_a_gap(stream, layout):
+    asked = ("--format", layout)
+    assert stream("1\n-9999\n2\n", *asked, "--missing", "-9999") == stream("1\nnull\n2\n", *asked)

@@ -113,7 +113,7 @@ def test_a_file_of_local_times_over_the_end_of_summer_time(prophecy, tmp_path, c
     code, _, err = prophecy(command, tmp_path / "x.csv", *horizon)
     assert code == 1
     assert "2024-10-27 02:00 comes twice" in err
-    assert "if not, average with --duplicates mean" in err
+    assert "if not, average rows of one time with --duplicates mean" in err
     assert "summer time ends" in err
     assert "--time-zone, such as Europe/Berlin" in err
     code, _, err = prophecy(command, tmp_path / "x.csv", *horizon, "--time-zone", BERLIN)

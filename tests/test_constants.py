@@ -97,12 +97,3 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
         if not (below or beside or lines[node.lineno - 2].strip().startswith("#")):
             found.append(lines[node.lineno - 1].strip())
     return found
-
-
-def test_numbers_that_stand_twice_are_the_same():
-    """The command line has its own copies of some, because the originals would load SQLite before it is needed."""
-    pytest.importorskip("typer")
-    from prophecy.commands import _lines
-    from prophecy.fleet import fleet
-
-    assert fleet.LONGEST_KEY == _lines.LONGEST_KEY

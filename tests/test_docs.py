@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
-from types import ModuleType
 
+import links
 import pytest
 
-from pages import ROOT, blocks, check
+from tests.pages import ROOT, blocks, check
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.glob("*.md") if not page.name.startswith("tutorial-"))  # those have their own test
-
-
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if [*blocks(p, ("python",))]], ids=lambda page: page.stem)
@@ -37,22 +27,19 @@ def test_python_on_a_page_runs_and_prints_what_stands_below_it(page, tmp_path, m
     "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(f"docs/{p.name}" for p in DOCS.glob("*.md"))]
 )
 def test_links_between_source_pages_lead_to_files_and_headings(page):
-    assert script("links").broken_in_source(ROOT / page) == []
+    assert links.broken_in_source(ROOT / page) == []
 
 
 @pytest.mark.parametrize(
     "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES, *DOCS.glob("tutorial-*.md")], ids=lambda p: p.stem
 )
 def test_pages_are_at_most_300_lines_of_200_characters(page):
-    if page.stem in ("forecasting", "prophecy"):
-        pytest.skip("rewritten with the code it describes")
     lines = page.read_text().splitlines()
     assert len(lines) <= 300
     assert [line[:60] for line in lines if len(line) > 200 and not line.startswith("|")] == []
 
 
 def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
-    links = script("links")
     (tmp_path / "there.md").write_text(
         "# A heading, with `code`\n\n[gone](gone.md)\n[no such](#nowhere)\n[good](#a-heading-with-code)\n"
     )
@@ -79,6 +66,6 @@ def test_tables_are_those_of_the_result_files(name):
 
 
 def test_the_files_that_the_page_of_words_names_are_in_the_package():
-    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "notation.md").read_text())
+    named = re.findall(r"`([\w/]+\.pyx?)`", (DOCS / "notation.md").read_text())
     assert len(named) > 30
     assert [name for name in named if not (ROOT / "src" / "prophecy" / name).is_file()] == []

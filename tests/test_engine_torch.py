@@ -100,7 +100,7 @@ def test_simulate_with_the_systems_matrices_is_predict() -> None:
     system = _system(12)
     u, x = (torch.from_numpy(a) for a in _data(2, 500, 12))
     matrices = [torch.tensor(np.asarray(m), dtype=torch.float64) for m in (system.A, system.B, system.C, system.D)]
-    y, final = torch_engine.simulate(u, *matrices, x)
+    y, final = torch_engine.simulate(u, *matrices, state=x)
     expected, end = torch_engine.predict(system, u, x)
     assert torch.allclose(y, expected, rtol=1e-10)
     assert torch.allclose(final, end, rtol=1e-9, atol=1e-12)

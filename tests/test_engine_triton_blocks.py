@@ -63,7 +63,7 @@ def errors(order: int, length: int, time: int, series: int, channels: int, own: 
         made = {}
         for label, states in (("", None), (", states too", extra)):
             given = None if states is None else states.to(kind)
-            back = torch_lifted._all_gradients(g, states, u, expected[1], *blocks, (True, True))
+            back = torch_lifted._all_gradients(g, states, u, expected[1], blocks, True, True)
             mine = triton_blocks.backward(g.to(kind), given, narrow[0], found[1], *narrow[2:])
             few = triton_blocks.backward(g.to(kind), given, narrow[0], found[1], *narrow[2:], wanted=(True, False))
             whole = mine._replace(kernel=torch_lifted._diagonals(mine.kernel))

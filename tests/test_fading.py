@@ -14,8 +14,9 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
 from prophecy import Basis, derivative, fout, legs, legt, next_value, run
+from prophecy.bases import rescaled
 from prophecy.constructions import exact
-from prophecy.conventions import from_hippo, from_hippox, from_s4, rescaled, to_hippo, to_hippox, to_s4
+from prophecy.conventions import from_hippo, from_hippox, from_s4, to_hippo, to_hippox, to_s4
 from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
 MEMORIES: dict[str, Callable[[float], Basis]] = {

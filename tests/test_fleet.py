@@ -18,7 +18,7 @@ from prophecy import Prophecy
 from prophecy.fleet import Fleet, Refused, Single
 from prophecy.fleet.events import TOGETHER
 from prophecy.fleet.slots import BYTES
-from prophecy.fleet.streams import Log
+from prophecy.streams.limits import WALKED
 
 KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
 
@@ -189,9 +189,9 @@ def test_arguments_of_the_wrong_shape_are_named():
     for call in (fleet.forecast, fleet.recent):
         with pytest.raises(KeyError, match="nobody"):
             call("nobody", 3)
-    for call in (fleet.explain, fleet.derivative, fleet.remove):
+    for told in (fleet.explain, fleet.derivative, fleet.remove):
         with pytest.raises(KeyError, match="nobody"):
-            call("nobody")
+            told("nobody")
     with pytest.raises(KeyError, match="nobody"):
         fleet.predict(["nobody"])
     assert len(fleet) == 0
@@ -406,27 +406,26 @@ def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening
 
 @pytest.mark.parametrize("lengths", [(59.3, 60.0, 0.001), (3.7e6, 0.9, 5.3e-6)])
 @pytest.mark.parametrize("begun", [0, 5, 200])
-def test_rows_that_may_pass_many_places_are_taken_a_few_at_a_time(lengths, begun):
-    """118 of 120 such rows went into one transaction, which took seconds: the grid was coarse when it began. A clock
-    walks through as many steps of holes as it may in one row; several rows share what a transaction has."""
+@pytest.mark.parametrize("steps", [1, 2**12])
+def test_rows_that_pass_many_places_are_taken_until_a_transaction_has_had_its_steps(lengths, begun, steps):
+    """118 of 120 such rows went into one transaction, which took seconds. A clock walks through as many steps of holes
+    as it may in one row, and only the last row of a transaction may do so."""
     rng = np.random.default_rng(begun)
     times = np.cumsum(np.concatenate([np.full(begun, 60.0), rng.choice(lengths, 60)]))
-    fleet, whole, done, sizes = Fleet(log=Log(turn=0.0)), Fleet(), 0, []
+    fleet, whole, done = Fleet(), Fleet(), 0
     told = whole.observe("a", np.sin(times), time=times).rows
     said, walked = [], 0
     while done < len(times):
-        said.append(fleet.observe_some("a", np.sin(times[done:]), times[done:], 2**14).rows)
+        said.append(fleet.observe_some("a", np.sin(times[done:]), times[done:], steps).rows)
         done += len(said[-1])
-        sizes.append(len(said[-1]))
         before, walked = walked, int(fleet._streams.held.slots._clocks["walked"][0])
-        assert sizes[-1] == 1 or walked - before <= 2**14
-    assert sizes[0] <= max(begun, 4)
-    assert sum(size > 4 for size in sizes) <= 4
+        assert len(said[-1]) <= steps
+        assert walked - before <= steps // 3 + WALKED
     np.testing.assert_array_equal(np.concatenate(said)["next"], told["next"])
 
 
 def test_ordinary_rows_are_taken_by_thousands_and_streams_put_aside_count_as_well():
-    fleet = Fleet(memory=100 * BYTES, log=Log(turn=0.0))
+    fleet = Fleet(memory=100 * BYTES)
     names = [f"k{k}" for k in range(100)]
     for k in range(3):
         fleet.observe(names, np.arange(100.0), time=np.full(100, float(k)))
@@ -523,6 +522,12 @@ def test_questions_no_stream_can_answer_are_refused_in_words(tmp_path):
     for dt in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match="dt must"):
             Single(dt=dt)
+    for level in ("0.9", True, None, 1j):
+        with pytest.raises(TypeError, match="level must be a number"):
+            Single(level=level)
+    with pytest.raises(ValueError, match="memory must be what the machine can give"):
+        Fleet(memory=2**60)
+    assert len(Fleet(rate=5e-324).observe("a", np.arange(100.0))) == 100
     for name in ("/dev/null", "x" * 300, "x" * 252, "a\0b"):
         with pytest.raises(ValueError, match=r"ordinary file|cannot be opened|cannot be written|null"):
             Fleet(tmp_path / name)

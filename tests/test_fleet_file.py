@@ -17,7 +17,8 @@ import pytest
 
 from prophecy.fleet import Fleet, Single
 from prophecy.fleet.answers import ROW
-from prophecy.fleet.slots import BYTES, PARTS, pack, unpack
+from prophecy.fleet.slots import BYTES
+from prophecy.fleet.states import pack, unpack
 from prophecy.fleet.store import FORMAT
 from prophecy.fleet.streams import Log
 
@@ -153,6 +154,89 @@ def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
         run(f"PRAGMA max_page_count = {most}")
         for k in range(1, ROUNDS):
             same(fleet.observe(**batch(k)).rows, told[k])
+
+
+@contextlib.contextmanager
+def without_commits(fleet):
+    """Every transaction is written, and cannot be committed."""
+    db = fleet._streams.store._db
+    commit = (sqlite3.SQLITE_TRANSACTION, "COMMIT")
+    db.set_authorizer(lambda *did: sqlite3.SQLITE_DENY if did[:2] == commit else sqlite3.SQLITE_OK)
+    try:
+        yield
+    finally:
+        db.set_authorizer(None)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Fleet.checkpoint,
+        Fleet.problems,
+        lambda fleet: fleet.predict(["d", "e", "f"]),
+        lambda fleet: fleet.remove("a"),
+        lambda fleet: fleet.observe(list("fed"), np.zeros(3)),
+    ],
+)
+@pytest.mark.parametrize("room", [3, 20])
+def test_a_transaction_that_fails_at_its_end_leaves_memory_and_file_alike(tmp_path, ask, room):
+    """A checkpoint that failed counted as made, so that the log was cut before what no state had."""
+    keys, rng, whole = list("abcdef"), np.random.default_rng(0), Fleet()
+    with Fleet(tmp_path / "s", memory=room * BYTES, log=Log(kept_rows=6)) as fleet:
+
+        def observe(some):
+            values = rng.standard_normal(len(some))
+            same(fleet.observe(some, values).rows, whole.observe(some, values).rows)
+
+        for k in range(72):
+            observe(keys if k < 70 else keys[:3])
+        with without_commits(fleet), contextlib.suppress(sqlite3.DatabaseError):
+            ask(fleet)
+        for _ in range(250):
+            observe(keys[3:])
+        observe(keys)
+        copied(tmp_path / "s", tmp_path / "copy")
+    with Fleet(tmp_path / "copy") as twin:
+        assert np.array_equal(twin.predict(keys).mean, whole.predict(keys).mean)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("tries", [1, 2, 3])
+def test_catching_up_that_was_interrupted_is_begun_again(tmp_path, told, monkeypatch, tries):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe(**batch(0))
+        fleet.observe(**batch(1))
+        store = fleet._streams.store
+        logged = store.batches
+
+        def first_then_interrupted():
+            yield next(iter(logged()))
+            raise KeyboardInterrupt
+
+        for _ in range(tries):
+            with monkeypatch.context() as patched:
+                patched.setattr(fleet._streams._residents, "run", interrupted)
+                patched.setattr(store, "batches", first_then_interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    fleet.observe(**batch(2))
+        for k in range(2, 5):
+            same(fleet.observe(**batch(k)).rows, told[k])
+
+
+def test_removing_that_was_interrupted_removes_nothing(tmp_path, monkeypatch):
+    """A stream gone from the file and still in memory took in rows that no file had later."""
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe("a", [1.0, 2.0])
+        with monkeypatch.context() as patched:
+            patched.setattr(fleet._streams._residents, "drop", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                fleet.remove("a")
+        fleet.observe("a", [3.0])
+        with Fleet(copied(tmp_path / "s", tmp_path / "copy")) as twin:
+            assert twin.recent("a").value.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
@@ -372,7 +456,7 @@ def crashed(tmp_path):
 def test_a_record_no_stream_could_have_reached_is_set_aside(tmp_path, field):
     db = sqlite3.connect(filled(tmp_path / "s"))
     ((state,),) = db.execute("SELECT state FROM streams")
-    found = unpack(state, PARTS)
+    found = unpack(state)
     found["record"][field] = np.nan if field != "season_check" else -1
     db.execute("UPDATE streams SET state = ?", (pack(found),))
     db.commit()
@@ -400,8 +484,8 @@ def test_every_state_that_a_forged_clock_leads_to_loads_again(dt, steps):
     """One in 2 000 forged states led to a grid that the loader refused."""
     stream = Single()
     stream.follow(np.sin(0.1 * np.arange(300.0)), np.cumsum(np.random.default_rng(1).exponential(1.0, 300)))
-    parts = unpack(stream.state(), PARTS)
-    for irregular in (0, 1, 2):
+    parts = unpack(stream.state())
+    for irregular in (0, 1):
         clock = parts["clock"]
         clock["dt"], clock["irregular"], clock["grid"] = dt, irregular, clock["last"] + steps * dt
         stream = Single(pack(parts))

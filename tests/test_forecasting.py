@@ -16,12 +16,11 @@ from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import polynomial, waves
+from prophecy.forecasting.of_time import fit_line, waves
 from prophecy.forecasting.own import own_candidates
-from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
+from prophecy.forecasting.scorer import Part, Rolling, nearby, roll, scored, weights
 from prophecy.forecasting.series import LOGARITHMS, VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
-from prophecy.forecasting.sigmoids import fit_sigmoids
 
 R = np.random.default_rng
 
@@ -38,7 +37,7 @@ def rolled(y, horizon=6, seasons=(), own=None):
 
 def test_a_line_and_its_interval_are_those_of_least_squares():
     y = 3 + 0.5 * np.arange(40) + R(0).standard_normal(40)
-    location, deviation = polynomial(1)(y, y > -99, 5).predictive(y, y > -99, np.array([30, 40]), 5)
+    location, deviation = fit_line(y, y > -99, 5).predictive(y, y > -99, np.array([30, 40]), 5)
     for row, end in enumerate((30, 40)):
         design = np.column_stack([np.ones(end), np.arange(end)])
         ahead = np.column_stack([np.ones(5), np.arange(end, end + 5)])
@@ -73,18 +72,6 @@ def test_noise_alone_has_no_sinusoids():
     assert sum(one is not None for one in found) <= 1
 
 
-@pytest.mark.parametrize("curve", [
-    lambda t: 20 + 60 * np.exp(-t / 25),
-    lambda t: 80 * np.exp(-4 * np.exp(-t / 15)),
-    lambda t: 100 / (1 + 30 * np.exp(-t / 8)),
-])  # fmt: skip
-def test_what_approaches_a_level_is_foreseen(curve):
-    y = curve(np.arange(90.0))
-    x = y + 0.3 * R(3).standard_normal(90)
-    location, _ = fit_sigmoids(x, y > -1, DEFAULT).predictive(x, y > -1, np.array([50]), 40)
-    assert np.abs(location[0] - y[50:]).max() < 0.06 * y.max()
-
-
 def test_the_size_of_errors_is_that_of_the_leads_nearby():
     errors = R(4).standard_normal((7, 9))
     errors[2, 4:] = np.nan
@@ -104,7 +91,8 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     parts = []
     for scale, at in ((VALUES, mean), (LOGARITHMS, centre)):
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
-        parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, lambda: None, DEFAULT))
+        parts.append(Part(candidate, np.full((2999, 1), at), None, lambda: None))
+    parts = scored(one, rolling, parts, DEFAULT)
     sizes = [part.size[0] for part in parts]
     plain = stats.t.logpdf(y[1:], DEFAULT.tails, mean, sizes[0])
     log = stats.t.logpdf(np.log(y[1:]), DEFAULT.tails, centre, sizes[1])
@@ -331,6 +319,12 @@ def test_rare_events_have_one_distribution():
     assert np.mean(drawn == 0) == pytest.approx(np.mean(y == 0), abs=0.08)
     assert drawn.mean() == pytest.approx(float(np.mean(ahead.mean)), rel=0.1)
     assert float(np.mean(ahead.mean)) == pytest.approx(y.mean(), rel=0.4)
+
+
+def test_a_constant_that_ends_in_other_values_has_an_interval():
+    ahead = forecast(np.r_[np.full(60, 3.0), 8.0, 9.0], 6, 0.8)
+    assert (ahead.lower <= 3).all()
+    assert (ahead.upper >= 9).all()
 
 
 def test_exact_lines_have_no_width_and_nothing_hidden():

@@ -308,3 +308,10 @@ def test_a_context_is_not_changed():
     before = context.copy()
     forecast(context, 5)
     np.testing.assert_array_equal(context, before)
+
+
+def test_a_newest_value_that_is_set_aside_is_not_counted_as_missing():
+    series = np.append(20 + np.random.default_rng(0).standard_normal(80), 200.0)
+    said = forecast(series, 3).explain()
+    assert "200 at position 80" in said
+    assert "missing" not in said

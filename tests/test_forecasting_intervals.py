@@ -143,3 +143,13 @@ def test_bounds_that_the_context_does_not_keep_are_said():
     assert "60 values of 60 in the context lie outside the bounds (0, 60)." in said
     assert "The bounds hold the forecast at 5 of 5 steps." in said
     assert "bounds" not in forecast(series, 5, bounds=(0, 200)).explain()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mean_of_a_short_positive_series_is_inside_its_interval(seed):
+    """Heavy tails of logarithms have no mean: a line from 0 to 10 was expected to be at 3 900 after three steps."""
+    short = np.abs(2.0 * np.arange(6) + 0.1 * np.random.default_rng(seed).standard_normal(6))
+    ahead = forecast(short, 4, level=0.8)
+    assert (ahead.mean < ahead.upper).all()
+    drawn = ahead.samples(20_000, seed=1)
+    assert (np.abs(drawn.mean(axis=0) - ahead.mean) < 5 * drawn.std(axis=0) / np.sqrt(len(drawn))).all()

@@ -219,3 +219,13 @@ def test_a_forecast_is_shown_in_one_line():
     assert "\n" not in shown
     assert len(shown) < 200
     assert shown.startswith("<Forecast by ")
+
+
+def test_what_keeps_coming_back_to_an_end_of_its_range_stays_inside_and_a_rising_staircase_does_not():
+    humidity = np.minimum(100.0, 92 + 8 * np.random.default_rng(7).standard_normal(150))
+    made = forecast(humidity, 24, level=0.98)
+    assert made.upper.max() == 100
+    assert made.upper.min() > made.point.max()
+    assert any("never beyond 100" in note for note in made.notes)
+    price = np.repeat(10.0 + np.arange(12), 10)
+    assert forecast(price, 24, level=0.8).upper.max() > price.max() + 1

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from prophecy.laws.kernels.entry import smooth, window_products
 
 from prophecy.forecasting.candidates import candidates
-from prophecy.forecasting.profiles import MeanProfile
 from prophecy.forecasting.rare import RareEvents
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
-from prophecy.forecasting.seasons import profile
+from prophecy.forecasting.seasons import MeanProfile, profile
 from prophecy.forecasting.series import Series
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.smoothers import bank
-from prophecy.laws.kernels.smoothing import smooth, window_products
 
 
 def test_a_profile_of_noise_is_shrunk_and_one_of_a_season_is_not():
@@ -30,28 +29,29 @@ def test_a_profile_of_noise_is_shrunk_and_one_of_a_season_is_not():
 
 
 def plain_smoother(y, alpha, beta, phi, level, slope):
-    """One system step by step; its sum of squares and last state."""
-    total = 0.0
+    """One system step by step; its errors, and the first three steps of its path."""
+    errors = []
     for value in y:
         ahead = level + phi * slope
-        error = value - ahead
-        total += error**2
-        level, slope = ahead + alpha * error, phi * slope + beta * error
-    return total, level, slope
+        errors.append(value - ahead)
+        level, slope = ahead + alpha * errors[-1], phi * slope + beta * errors[-1]
+    return np.array(errors), level + slope * np.cumsum(phi ** np.arange(1, 4))
 
 
 @pytest.mark.parametrize(("alpha", "beta", "phi"), [(0.3, 0.1, 0.9), (1.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.5, 0.2, 1.0)])
-def test_the_bank_starts_each_smoother_where_its_squares_are_least(alpha, beta, phi):
-    from scipy.optimize import minimize
-
+def test_the_bank_starts_each_smoother_where_its_squares_are_least_and_doubts_that_start(alpha, beta, phi):
     y = np.random.default_rng(0).standard_normal(30).cumsum()
-    best = minimize(lambda s: plain_smoother(y, alpha, beta, phi, *s)[0], [0.0, 0.0], tol=1e-12)
-    _, level, slope = plain_smoother(y, alpha, beta, phi, *best.x)
+    (errors, path), *moved = (plain_smoother(y, alpha, beta, phi, *start) for start in ((0, 0), (1, 0), (0, 1)))
+    by_start = np.column_stack([errors - other for other, _ in moved])  # all is linear in the start
+    best, (squares,), _, _ = np.linalg.lstsq(by_start, errors, rcond=None)
+    slopes = np.column_stack([other - path for _, other in moved])
+    variance = squares / 26
     one = (np.array([v]) for v in (alpha, beta, phi, 0.0, 2.0))
-    mean, within, between, weight = smooth(y, *one, 1, np.array([30]), 3, np.ones(1))
-    ahead = level + slope * np.cumsum(phi ** np.arange(1, 4))
-    np.testing.assert_allclose(mean[0], ahead, atol=1e-4)
-    assert within[0, 0] == pytest.approx(best.fun / 26, rel=1e-5)
+    mean, within, between, weight = smooth(y, *one, 1, np.array([30]), 3)
+    np.testing.assert_allclose(mean[0], path + slopes @ best, atol=1e-4)
+    response = np.concatenate([[0.0], alpha + beta * np.cumsum(phi ** np.arange(1, 3))])
+    doubt = np.sum(slopes @ np.linalg.inv(by_start.T @ by_start) * slopes, axis=1)
+    np.testing.assert_allclose(within[0], variance * (1 + np.cumsum(response**2) + doubt), rtol=1e-5)
     assert weight.tolist() == [1.0]
     assert between[0].max() < 1e-9
 
@@ -66,7 +66,7 @@ def test_the_variance_of_a_smoother_grows_as_simulated_paths_spread():
         level, slope = ahead + alpha * noise[:, k], phi * slope + beta * noise[:, k]
     y = np.random.default_rng(1).standard_normal(50)
     one = (np.array([v]) for v in (alpha, beta, phi, 0.0, 5.0))
-    within = smooth(y, *one, 1, np.array([50]), steps, np.ones(1))[1][0]
+    within = smooth(y, *one, 1, np.array([50]), steps)[1][0]
     np.testing.assert_allclose(within / within[0], ends, rtol=0.05)
 
 

@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos, forecast
 from prophecy.forecasting.context import read
-from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.maps import (
     delays,
     fit_kernel_map,
@@ -28,6 +27,7 @@ from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Rows
 from prophecy.laws.features import Units
+from prophecy.laws.trajectory import like_the_past
 
 
 def all_rows(values: np.ndarray) -> Rows:
@@ -99,18 +99,10 @@ def test_a_kernel_map_continues_a_delay_equation():
     assert np.abs(model.rollout(values, np.array([400]), 15)[0] - values[400:415]).max() < 0.1
 
 
-@pytest.mark.parametrize("spacing", [1, 3, 5])
-def test_linear_models_continue_waves_at_every_step_between_their_lags(spacing):
-    series = waves(400, 23.0, 61.0) + 0.7
-    model = fit_linear(4, spacing, 1e-14, series[:300], all_rows(series[:300]))
-    np.testing.assert_allclose(model.rollout(series, np.array([300]), 97)[0], series[300:397], atol=1e-5)
-
-
-def test_no_mode_of_a_linear_model_grows_whatever_it_was_fitted_to():
-    explosive = np.exp(np.arange(60) / 10)[:, None]
-    model = fit_linear(2, 1, 1e-12, explosive, all_rows(explosive))
-    assert np.abs(model.eigenvalues).max() <= 1 + 1e-12
-    assert np.abs(model.rollout(explosive, end(explosive), 10_000)).max() < 1e6
+def test_a_map_of_degree_one_is_a_linear_recurrence_of_all_variables():
+    series = np.column_stack([waves(400, 23.0, 61.0), waves(400, 23.0, 61.0)[:, 0] ** 2])
+    model = fit_polynomial_map(delays(8), 1, 1e-14, series[:300], all_rows(series[:300]))
+    np.testing.assert_allclose(model.rollout(series, np.array([300]), 97)[0], series[300:397], atol=1e-4)
 
 
 @pytest.mark.parametrize(("pairs", "spacing"), [(2, 1), (6, 1), (2, 7), (8, 4)])
@@ -296,3 +288,35 @@ def test_scouts_let_costly_candidates_in_for_a_system_and_not_for_noise(seed: in
     assert not widths.asked
     forecast(chaos.lorenz.sample(300, seed=seed), 20, settings=without)
     assert widths.asked
+
+
+def test_noise_of_several_variables_keeps_its_mean():
+    noise = np.random.default_rng(0).standard_normal((300, 3))
+    made = forecast(noise, 100)
+    assert np.asarray(made.point)[20:].std() < 0.2
+
+
+def test_a_decomposition_without_an_end_is_no_law_and_no_error(monkeypatch):
+    def gives_up(*rest: object, **named: object) -> None:
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    series = chaos.lorenz.sample(300, 30, seed=3)
+    noisy = series + 0.02 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
+    monkeypatch.setattr(np.linalg, "svd", gives_up)
+    assert np.isfinite(np.asarray(forecast(noisy, 30).point)).all()
+
+
+def test_a_path_through_noise_that_comes_to_rest_or_leaves_is_no_laws():
+    series = chaos.lorenz.sample(600, 15, seed=5)
+    lorenz = (series - series.mean(axis=0)) / series.std(axis=0)
+    noisy = lorenz[:400] + 0.1 * np.random.default_rng(0).standard_normal((400, 3))
+    noise, laws = np.full(3, 0.1), DEFAULT.laws
+    true, still = lorenz[400:], np.tile(lorenz[400], (200, 1))
+    assert like_the_past(true, noisy, noise, laws)
+    assert not like_the_past(still, noisy, noise, laws)
+    assert not like_the_past(4 * true, noisy, noise, laws)
+    assert like_the_past(still[:20], noisy, noise, laws), "too short to say"
+    assert like_the_past(np.full((200, 3), np.nan), noisy, noise, laws), "lost, not led astray"
+    # A series that came to rest may stay there.
+    calm = np.concatenate([noisy[:200], still + 0.1 * np.random.default_rng(1).standard_normal((200, 3))])
+    assert like_the_past(still, calm, noise, laws)

@@ -4,11 +4,14 @@ No test here waits for a moment: what is interrupted sends the signal itself, an
 `benchmarks/interrupts.py` tries random moments.
 """
 
+import fcntl
 import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -162,7 +165,11 @@ def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
 def test_every_command_ends_soon_and_with_a_sentence(call, how):
     words = [sys.executable, "-m", "prophecy.cli", *call.split()]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.0)  # while it is loaded, or waits for its input
+    child.stdin.write("v\n")
+    child.stdin.flush()
+    while struct.unpack("i", fcntl.ioctl(child.stdin, termios.FIONREAD, b"\0" * 4))[0]:  # bytes it has not read
+        assert child.poll() is None
+        time.sleep(0.01)
     child.send_signal(how)
     said = child.stderr.read()
     assert child.wait(timeout=60) == 130

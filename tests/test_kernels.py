@@ -38,10 +38,14 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
 
 
-STREAMS = """
+NUMBERS = """
 import hashlib, numpy as np
-from prophecy import Prophecy
+from prophecy import Prophecy, legs, next_value
+from prophecy import run as run_system
 from prophecy.streams.ahead import Ahead
+from prophecy.laws import flow
+from prophecy.laws.kernels import entry as laws
+from prophecy.laws.sparse import SparseField
 from prophecy.streams.kernels import entry
 rng = np.random.default_rng(0)
 k = np.arange(3000)
@@ -56,15 +60,29 @@ for values, times in ((u, None), (holes, None), (u, irregular), (u, k + 0.1 * rn
     for rows in (model._stream.records, model._stream.rings, model._stream.clocks):
         found.update(rows)
 found.update(np.nan_to_num(Ahead(8, 0.9).advance(u), nan=-1.0))
+functions = [flow.Function(kind, (1.0, -0.3), 2.0, (0.1, 0.0, 0.2, 0.0)) for kind in range(flow.ROOT + 1)]
+terms = flow.polynomial_terms(2, 2, functions, 2)
+theta, points = 0.05 * rng.normal(size=(terms.size, 2)), rng.normal(size=(70, 2))
+field = SparseField(terms, theta, theta != 0)
+ends, tangent = field.tangents(flow.EIGHTH, points, 3)
+system = laws.eliminate(points, np.ones((70, 2)), ends[1:], tangent[1:], np.ones(2), 0.1)
+shapes = terms.rates[None], terms.shifts[None], terms.bends[None]
+path = flow.paths(terms, theta[None], shapes, flow.EIGHTH, points, 10, 1e-6, 50.0, ())
+gains, season = np.linspace(0.1, 0.9, 40), (12, np.array([100, 200]), 20)
+smoothed = laws.smooth(u[:300], gains, gains / 9, gains, gains / 5, np.ones(40), *season)
+for part in (ends, tangent, path, *system[:2], laws.substitute(system.rows, np.ones(tangent.shape[2] - 2)), *smoothed):
+    found.update(np.nan_to_num(np.ascontiguousarray(part), nan=-1.0))
+found.update(laws.window_products(u, 9, 20))
+found.update(run_system(next_value(legs(32), 1.0), u.reshape(30, 100))[0])
 print(entry.__file__.split("kernels")[1].split("entry")[0].strip("/\\\\"), found.hexdigest())
 """
 
 
 def test_the_builds_for_any_processor_and_for_avx2_give_the_same_numbers_to_the_last_bit():
-    wide = run(STREAMS, PROPHECY_CPU="avx2")
+    wide = run(NUMBERS, PROPHECY_CPU="avx2")
     if "does not have AVX2" in wide.stderr:
         pytest.skip("a processor without AVX2")
-    plain = run(STREAMS, PROPHECY_CPU="baseline")
+    plain = run(NUMBERS, PROPHECY_CPU="baseline")
     assert plain.returncode == wide.returncode == 0, plain.stderr + wide.stderr
     (one, its), (other, theirs) = plain.stdout.split(), wide.stdout.split()
     assert (one, other) == ("baseline", "avx2")
@@ -72,7 +90,7 @@ def test_the_builds_for_any_processor_and_for_avx2_give_the_same_numbers_to_the_
 
 
 def test_a_build_that_there_is_not_is_refused():
-    assert "PROPHECY_CPU must be baseline or avx2, got 'fast'" in run(STREAMS, PROPHECY_CPU="fast").stderr
+    assert "PROPHECY_CPU must be baseline or avx2, got 'fast'" in run(NUMBERS, PROPHECY_CPU="fast").stderr
 
 
 def test_the_structs_are_written_by_a_python_without_numpy_and_the_package(tmp_path):

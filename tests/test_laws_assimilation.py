@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from prophecy.laws.kernels.entry import eliminate, substitute, tangents
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
@@ -16,8 +17,6 @@ from prophecy.laws.assimilation import assimilate
 from prophecy.laws.families import propose
 from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
-from prophecy.laws.kernels.flow import tangents
-from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.sparse import SparseField, eliminated, gathered
@@ -137,11 +136,12 @@ def test_backward_elimination_is_that_of_refitting_without_the_term():
     generator = np.random.default_rng(5)
     system = generator.standard_normal((60, 6))
     target = system[:, :3] @ [2.0, -1.0, 0.5] + 0.01 * generator.standard_normal(60)
-    covariance = np.linalg.inv(system.T @ system) * 1e-4
+    root = np.linalg.cholesky(np.linalg.inv(system.T @ system)) * 1e-2
     value = np.linalg.lstsq(system, target, rcond=None)[0]
-    left, alive = eliminated(value, covariance, np.ones(6, dtype=bool), np.log(60), 6)
+    left, root, alive = eliminated(value, root, np.ones(6, dtype=bool), np.log(60), 6)
     assert alive.tolist() == [True] * 3 + [False] * 3
     assert np.allclose(left[:3], np.linalg.lstsq(system[:, :3], target, rcond=None)[0], atol=1e-12)
+    assert np.allclose(root[:3] @ root[:3].T, np.linalg.inv(system[:, :3].T @ system[:, :3]) * 1e-4, atol=1e-15)
 
 
 @settings(max_examples=40, deadline=None)
@@ -228,7 +228,7 @@ def test_sines_of_single_variables_are_proposed_where_they_are():
     series = chaos.thomas.sample(512, seed=1)
     scale = series.std(axis=0)
     values = series / scale + 0.01 * np.random.default_rng(0).standard_normal(series.shape)
-    *_, proposal = propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01)
+    *_, proposal = next(propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01))
     assert sorted(int(np.argmax(np.abs(f.rates))) for f in proposal.functions if f.kind == SINE) == [0, 1, 2]
     found = assimilate(SparseField.of(proposal.terms(3)), values, np.ones_like(values))
     assert found is not None

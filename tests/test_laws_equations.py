@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def _sampled(field, start, step, samples=512, settle=20.0):
 
 
 #: name: field, start, step, non-zero coefficients of x', y' (, z') by monomial
-SYSTEMS = {
+SYSTEMS: dict[str, tuple[Any, Any, Any, Any]] = {
     "Lorenz": (
         lambda t, x: [10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]],
         [1.0, 2.0, 20.0],

@@ -165,7 +165,7 @@ def test_assimilation_reaches_the_noise_and_keeps_few_terms():
 
 @pytest.mark.parametrize("system", [chaos.food_chain, chaos.double_pendulum])
 def test_a_field_of_powers_is_not_assimilated_twice(system):
-    """What curves are read as may be the powers that were tried before; each family costs a fifth of a second."""
+    """Each family costs a fifth of a second."""
     series = system.sample(300, 30, seed=1)
     tried = []
 

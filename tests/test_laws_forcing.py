@@ -98,8 +98,8 @@ def test_systems_without_forcing_or_drift_get_neither(noise: float) -> None:
         series = system.sample(512)
         noisy = series + noise * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
         values = read(noisy).values
-        assert inputs.strongest(values, DEFAULT.forcing_periods)[1] > 2 * DEFAULT.forcing_left
-        assert inputs.unexplained(values) > 1.5 * DEFAULT.drift_left
+        assert inputs.strongest(values, DEFAULT.forcing_periods)[1] > 2 * DEFAULT.input_left
+        assert inputs.unexplained(values) > 1.5 * DEFAULT.input_left
 
 
 def test_a_parameter_that_drifts_goes_on_drifting_in_the_forecast() -> None:

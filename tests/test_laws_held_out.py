@@ -10,7 +10,7 @@ from prophecy import chaos
 from prophecy.forecasting import forecast
 from prophecy.forecasting.context import read
 from prophecy.laws import search
-from prophecy.laws.held_out import held_out
+from prophecy.laws.trajectory import held_out
 
 
 def integrated(field, start, dt, samples):

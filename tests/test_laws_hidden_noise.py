@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
+from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.flow import EIGHTH, polynomial_terms
-from prophecy.laws.hidden import Search
-from prophecy.laws.hidden_law import leaves_noise, noise_of, through_noise
+from prophecy.laws.flows import finished
+from prophecy.laws.hidden import HELD, Search
+from prophecy.laws.hidden_law import noise_of, through_noise
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression, roughness
 
@@ -85,8 +88,8 @@ def test_no_law_is_found_in_what_has_none(kind: str) -> None:
         values = np.zeros(512)
         for k in range(2, 512):
             values[k] = 1.95 * values[k - 1] - 0.98 * values[k - 2] + generator.standard_normal()
-    values = _standardised(values[:, None] + 0.01 * values.std() * generator.standard_normal((512, 1)))
-    assert through_noise(values, np.zeros(1), 0.01, 1, DEFAULT) is None
+    context = read(_noisy(values[:, None], 0.01, 1))
+    assert through_noise(context, context.values, 60, 0.01, DEFAULT) is None
 
 
 def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> None:
@@ -99,17 +102,18 @@ def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> Non
     for looseness in (0.3, 0.1, 0.03, 0.01):
         track.tighten(looseness)
     assert track.noise == pytest.approx(0.02, rel=0.15)
-    assert leaves_noise(track, 0.02, SETTINGS)
     assert np.abs(track.states[:, 0] - states[:, 0]).std() < 0.01  # half of the noise or less is left in the states
     ends = track.field.steps(EIGHTH, track.states[:-1], 4)
     assert np.abs(ends - track.states[1:]).max() < 0.02  # one trajectory, up to a small part of the noise
 
 
-def test_residuals_that_are_not_white_are_no_noise() -> None:
+@pytest.mark.parametrize(("kind", "noise_only"), [("white", True), ("slow", False)])
+def test_residuals_that_are_not_white_are_no_noise(kind: str, noise_only: bool) -> None:
     states = _standardised(chaos.rossler.sample(300))
+    rest = {"white": np.random.default_rng(0).standard_normal(300), "slow": np.sqrt(2) * np.sin(np.arange(300) / 5)}
+    values = states + 0.01 * rest[kind][:, None] * np.array([1.0, 0.0, 0.0])
     field = SparseField.of(polynomial_terms(3, 2))
-    white = np.random.default_rng(0).standard_normal((300, 1))
-    slow = np.sin(np.arange(300) / 5)[:, None] * np.sqrt(2)
-    assert leaves_noise(Search(states[:, :1] + 0.01 * white, field, states, 0.01), 0.01, SETTINGS)
-    assert not leaves_noise(Search(states[:, :1] + 0.01 * slow, field, states, 0.01), 0.01, SETTINGS)
-    assert not leaves_noise(Search(states[:, :1] + 0.01 * white, field, states, 0.02), 0.01, SETTINGS)
+    found = Assimilated(field, states, np.full(3, 0.01), 0.01, np.zeros((30, 30)), np.zeros((3, 33)), 0.0)
+    seen = np.broadcast_to([1.0, HELD, HELD], values.shape)
+    model = finished(found, values, values[:, :1], seen, np.zeros(3), values, DEFAULT.laws)
+    assert model.conclusive == noise_only

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from prophecy.laws.kernels.entry import LANES
 
 from prophecy.laws import flow
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function
-from prophecy.laws.kernels.unrolled import LANES
 from prophecy.laws.sparse import SparseField
 
 FUNCTIONS = {
@@ -75,3 +75,14 @@ def test_no_points_and_no_horizon_are_answered_with_nothing():
     assert field.steps(EIGHTH, np.zeros((0, 2)), 3).shape == (0, 2)
     assert field.tangents(EIGHTH, np.zeros((0, 2)), 3)[1].shape == (0, 2, 2 + field.count)
     assert field.paths(np.zeros((3, 2)), 0, 1e-8, 5.0).shape == (3, 0, 2)
+
+
+def test_a_path_whose_steps_shrink_without_end_is_lost_and_comes_to_an_end():
+    """A field that noise led to: where an exponential grows, ever shorter steps are all good enough."""
+    functions = [Function(EXPONENTIAL, (0.0, 0.677), 0.0), Function(EXPONENTIAL, (-12.5, -0.0), 0.713)]
+    first = [-7.78, 4.05, 4.11, -0.565, -1.21, -0.869, 0.216, 0.0803, 0.0, 143.0, -16.0, -39.4]
+    second = [0.273, -0.128, 0.0, 0.0166, 0.0197, 0.0, -0.0297, 0.000112, 0.0, -19.6, -0.0842, 5.52]
+    field = SparseField.of(flow.polynomial_terms(2, 2, functions, 2), np.column_stack([first, second]))
+    path = field.paths(np.array([[0.37, 3.5]]), 60, 1e-4, 33.0)[0]
+    assert np.isfinite(path[0]).all()
+    assert np.isnan(path[-1]).all()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import lambertw
 
 from prophecy.forecasting import forecast
 
@@ -77,6 +78,14 @@ def test_equations_with_roots_and_logarithms_read_like_a_book() -> None:
     assert gompertz is not None
     assert "n log(n)" in str(gompertz)
     assert gompertz(np.array([5.0]))[0] == pytest.approx(0.04 * 5 * np.log(2), rel=1e-3)
+
+
+@pytest.mark.parametrize(("start", "half"), [(6.0, 0.8), (6.0, 3.0), (2.0, 2.0)])
+def test_a_reaction_that_saturates_has_its_quotient(start: float, half: float) -> None:
+    """Michaelis and Menten: s' = -0.07 s / (s + half). Roots and logarithms come close, in three times the terms."""
+    elapsed = 0.07 * np.arange(150)
+    path = half * lambertw(start / half * np.exp((start - elapsed) / half)).real
+    assert str(forecast(path, 5).equations(names=("s",))) == f"s' = -0.07 s /(s + {half:g})"
 
 
 @pytest.mark.parametrize("seed", range(4))

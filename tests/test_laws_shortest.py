@@ -125,6 +125,12 @@ def test_modes_that_decay_equally_bring_no_products():
     assert _products(noisy) == _products(found)
 
 
+def test_a_fraction_without_a_number_before_it_has_a_numerator():
+    path = _sampled(lambda x, y: [1 / (1 + y**2) - 0.3 * x, 0.6 * x - 0.4 * y], [0.1, 2], 0.1, 300)
+    found = prophecy.forecast(path, 5).equations(dt=0.1, names=("x", "y"))
+    assert found.lines() == ["x' = -0.3 x + 1 /(y^2 + 1)", "y' = 0.6 x - 0.4 y"]
+
+
 def test_quotients_are_cancelled():
     found = prophecy.forecast(_sampled(_switch, [0.1, 0.2], 0.05, 200), 5).equations(dt=0.05, names=("u", "v"))
     assert found.lines() == ["u' = -u + 4 /(v^2 + 1)", "v' = -v + 4 /(u^2 + 1)"]

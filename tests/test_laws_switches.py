@@ -22,7 +22,7 @@ def _exact(field, event, start, times):
             def crossed(_, y, s=side):
                 return event(y) * s
 
-            crossed.terminal, crossed.direction = True, -1
+            crossed.__dict__.update(terminal=True, direction=-1)
             part = solve_ivp(
                 lambda _, y, s=side: field(y, s), (now, time), x, "DOP853", events=crossed, rtol=1e-11, atol=1e-12
             )

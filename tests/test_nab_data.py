@@ -3,7 +3,6 @@ no benchmark looks for data where a user has none."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -13,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import nab, nab_data
+
 ROOT = Path(__file__).parent.parent
-
-
-def benchmark(name):
-    return importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture
@@ -37,12 +34,12 @@ def checkout(tmp_path):
 
 def test_what_is_packed_is_what_the_benchmark_reads(checkout, tmp_path):
     out = tmp_path / "deep" / "packed"
-    assert benchmark("nab_data").pack(checkout, out, ("one", "two")) == ["one/a", "two/b"]
+    assert nab_data.pack(checkout, out, ("one", "two")) == ["one/a", "two/b"]
     data = np.load(out / "nab_dev.npz")
     assert data["one/a/time"].tolist() == [86400, 86700, 86640, 87300]
     assert data["one/a/time"].dtype == np.int64
     assert data["two/b/time"].tolist() == [1396310400]
-    read = benchmark("nab").files(out)
+    read = nab.files(out)
     assert [(name, values.tolist(), windows) for name, (values, windows) in read.items()] == [
         ("one/a", [1.5, -2.0, 300.0, 4.0], [(1, 2)]),
         ("two/b", [7.25], []),
@@ -62,7 +59,7 @@ def test_what_is_packed_is_what_the_benchmark_reads(checkout, tmp_path):
 def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(checkout, tmp_path, change, message):
     change(checkout)
     with pytest.raises(SystemExit, match=message):
-        benchmark("nab_data").pack(checkout, tmp_path / "out", ("one", "two"))
+        nab_data.pack(checkout, tmp_path / "out", ("one", "two"))
     assert not (tmp_path / "out").exists()
 
 
@@ -79,7 +76,7 @@ def test_data_that_is_not_given_is_asked_for_before_anything_runs(command, way_o
     script, *options = command
     places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{script}", *options],
+        [sys.executable, "-m", "benchmarks.harness", f"benchmarks.{script}", *options],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2

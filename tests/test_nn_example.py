@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -13,24 +13,14 @@ import pytest
 for extra in ("torch", "statsmodels", "matplotlib"):
     pytest.importorskip(extra)
 
+from benchmarks import training as example  # noqa: E402
+from examples import train_layer as delay  # noqa: E402
+
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "training.json"
 
 
-@pytest.fixture(scope="module")
-def example():
-    return load("benchmarks/training.py")
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_delay_line_trains_every_start_and_draws_its_curves(tmp_path, monkeypatch):
-    delay = load("examples/train_layer.py")
     for name, value in (("BATCH", 2), ("WIDTH", 2), ("ORDER", 4)):
         monkeypatch.setattr(delay, name, value)
     result = delay.run(steps=10, seeds=1, length=200, delay=50)
@@ -45,10 +35,16 @@ def test_the_delay_line_trains_every_start_and_draws_its_curves(tmp_path, monkey
         assert f"| {start} | " + " | ".join(cells) + f" | {found['minutes'][start]:.2f} |" in page
 
 
-def test_shortened_it_trains_every_start_in_both_models(example):
-    co2 = example.mauna_loa()
-    short = [example.Task(task.name, task.values[:, :500], 100.0, 100, 300) for task in example.tasks(0, co2)]
-    result = example.result([example.unit(job) for job in example.units([short], steps=2)])
+def test_shortened_it_trains_every_start_in_both_models(monkeypatch):
+    train = example.train
+    short = [
+        example.Task(task.name, task.values[:, :500], 100.0, 100, 300) for task in example.tasks(0, example.mauna_loa())
+    ]
+    monkeypatch.setattr(example, "tasks", lambda seed, record: short)
+    monkeypatch.setattr(example, "train", lambda model, task: train(model, task, steps=2))
+    monkeypatch.setattr(example, "SEEDS", 1)
+    options = Namespace(co2=None)
+    result = example.result([example.unit(job) for job in example.cases(options)], options)
     for task, kinds in result["scores"].items():
         assert set(kinds) == {"one layer", "two gated blocks"}, task
         for starts in kinds.values():
@@ -59,7 +55,7 @@ def test_shortened_it_trains_every_start_in_both_models(example):
         assert one["construction"][0][0] < one["random C"][0][0]
 
 
-def test_the_tutorials_table_is_the_committed_result(example):
+def test_the_tutorials_table_is_the_committed_result():
     """Medians over the seeds, before and after training, as the page prints them."""
     found = json.loads(RESULT.read_text())
     page = (ROOT / "docs" / "tutorial-ssm.md").read_text()

@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import prophecy  # noqa: E402
-from nn_layers import MEMORIES, TOLERANCE, learning, make, noise, relative, stepped  # noqa: E402
 from prophecy import (  # noqa: E402
     conventions,
     legs,
@@ -18,6 +17,7 @@ from prophecy import (  # noqa: E402
 )
 from prophecy.diagonal import s4d_lin  # noqa: E402
 from prophecy.nn import Bidirectional, ContextSSM, DiagonalSSM, GatedBlock, ProphecySSM, Ridge, horizons  # noqa: E402
+from tests.nn_layers import MEMORIES, TOLERANCE, learning, make, noise, relative, stepped  # noqa: E402
 
 # --- mistakes ---
 
@@ -36,7 +36,7 @@ def test_blocks_and_memories_say_what_they_take():
         GatedBlock(4, Bidirectional(make(), make()))
     with pytest.raises(ValueError, match="memory must have one readout"):
         GatedBlock(4, make(construct=horizons(1, 4)))
-    with pytest.raises(TypeError, match=r"basis=prophecy\.legs .* use prophecy\.fading\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"basis must be .* prophecy\.legs, .* use prophecy\.fading\.legs_invariant"):
         make(basis=legs)
     with pytest.raises(TypeError, match=r"u must be a torch\.Tensor, got ndarray"):
         make()(np.zeros((1, 5, 3)))
@@ -47,7 +47,7 @@ def test_blocks_and_memories_say_what_they_take():
 
 def test_mistakes_are_named():
     layer = make("none", torch.float32)
-    with pytest.raises(TypeError, match=r"basis must make a memory .* as prophecy\.legt .* got 'legt'"):
+    with pytest.raises(TypeError, match=r"basis must be a function .* as prophecy\.legt .* got 'legt'"):
         ProphecySSM(1, 8, 1.0, 0.1, basis="legt")
     with pytest.raises(ValueError, match=r"u must have shape \(batch, time, channels=3\), got \(2, 5\)"):
         layer(torch.zeros(2, 5))
@@ -61,7 +61,7 @@ def test_mistakes_are_named():
         layer(torch.zeros(2, 5, 3, dtype=torch.complex64))
     with pytest.raises(ValueError, match=r"train must be one of, or several of, 'none', 'readout'.*; got 'some'"):
         make("some")
-    with pytest.raises(TypeError, match=r"LegS scaled by the time elapsed .* use prophecy\.fading\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"got ScaledBasis; .* use prophecy\.fading\.legs_invariant"):
         ProphecySSM(1, 8, 1.0, 0.1, basis=lambda order, window: legs(order))
     with pytest.raises(ValueError, match="gains energy"):
         ProphecySSM(1, 8, 1.0, 1e-3, basis=lambda order, window: conventions.to_lmu(legt(order, window)), train="all")

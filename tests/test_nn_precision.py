@@ -10,10 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nn_layers import MEMORIES, make, noise, relative, stepped  # noqa: E402
 from prophecy import discretize, next_value  # noqa: E402
 from prophecy.fading import lagt  # noqa: E402
 from prophecy.nn import DiagonalSSM, ProphecySSM, stepping  # noqa: E402
+from tests.nn_layers import MEMORIES, make, noise, relative, stepped  # noqa: E402
 
 # --- precision, kinds of input, memory ---
 

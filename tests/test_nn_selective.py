@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from prophecy.nn import selective_scan  # noqa: E402
-from test_engine_triton_blocks import _usable, distance  # noqa: E402
+from tests.test_engine_triton_blocks import _usable, distance  # noqa: E402
 
 
 def draw(batch: int, time: int, width: int, order: int, dtype: Any) -> list[Any]:
@@ -40,7 +41,7 @@ CASES = [(2, 1, 3, 1), (1, 70, 20, 5), (2, 33, 17, 16)]
 def errors(size: tuple[int, ...]) -> float:
     """The worst of outputs, state and gradients in float32 against the steps in float64."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    wide = draw(*size, torch.float64)
+    wide = draw(*size, dtype=torch.float64)
     narrow = [part.detach().to(device, torch.float32).requires_grad_() for part in wide]
     expected, found = stepped(*wide), selective_scan(*narrow)
     g = [torch.randn_like(part) for part in expected]
@@ -62,7 +63,14 @@ def test_the_kernels_are_the_products():
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if not torch.cuda.is_available():
         environment["TRITON_INTERPRET"] = "1"
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.test_nn_selective"],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert float(done.stdout.splitlines()[-1]) < 3e-6
 
@@ -86,6 +94,24 @@ def test_mistakes_are_named():
 
 def main() -> None:
     print(max(errors(size) for size in CASES))
+
+
+@pytest.mark.parametrize("kernel", ["forward", "backward"])
+def test_the_kernels_compile_for_a_gpu_that_is_not_there(kernel: str) -> None:
+    """The interpreter takes what the compiler may refuse. 48 kB is what any GPU's program may share."""
+    if not _usable() or os.environ.get("TRITON_INTERPRET") == "1":
+        pytest.skip("needs triton's compiler")
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from prophecy.engines import _triton_selective
+
+    function, sizes = getattr(_triton_selective, kernel), {"STEPS": 16, "CHANNELS": 16, "ORDER": 16}
+    kinds = {"time": "i32", "width": "i32", "batches": "i32", **dict.fromkeys(sizes, "constexpr")}
+    source = ASTSource(function, {name: kinds.get(name, "*fp32") for name in function.arg_names}, sizes)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+    assert made.metadata.shared <= 48 << 10
 
 
 if __name__ == "__main__":

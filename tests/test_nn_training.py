@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from nn_layers import MEMORIES, learning, make, noise, relative  # noqa: E402
 from prophecy import (  # noqa: E402
     lagt,
 )
 from prophecy.nn import DiagonalSSM, GatedBlock, horizons, parameter_groups, scan, stepping  # noqa: E402
+from tests.nn_layers import MEMORIES, learning, make, noise, relative  # noqa: E402
 
 # --- training ---
 

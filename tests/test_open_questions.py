@@ -131,17 +131,29 @@ def test_trained_construction_on_lines_by_hand() -> None:
 
 
 def test_trained_construction_on_van_der_pol_by_hand() -> None:
+    """The paper's run is the solver's rounding, grown large: equal forms of the equation, and processors with another
+    sine, differ by a per cent or two. The committed value lies among them."""
     from scipy.integrate import solve_ivp
 
+    forms = (
+        lambda s, y: 7 * (1 - y * y) * np.sin(s),
+        lambda s, y: (7 - 7 * y * y) * np.sin(s),
+        lambda s, y: 7 * (1 - y) * (1 + y) * np.sin(s),
+        lambda s, y: 7 * np.sin(s) - 7 * y * y * np.sin(s),
+    )
     t = np.linspace(0, 20, 10_000)
-    u = solve_ivp(lambda s, y: 7 * (1 - y * y) * np.sin(s), (0, 20), [0.5], t_eval=t).y[0]
+    u = np.stack([solve_ivp(form, (0, 20), [0.5], t_eval=t).y[0] for form in forms])
     A, B = legt_pair(32, 10_000)
     C, D = legt_readout(32, 10_000)
-    x, errors = np.zeros(32), []
+    x, errors = np.zeros((len(u), 32)), []
     for k in range(9_999):
-        x = A @ x + B * u[k]
-        errors.append(abs(C @ x + D * u[k] - u[k + 1]))
-    assert trained_runs.stats(_full(), "Van der Pol", "II")[0] == pytest.approx(np.mean(errors[5_000:]), rel=1e-4)
+        x = x @ A.T + u[:, k : k + 1] * B
+        errors.append(np.abs(x @ C + D * u[:, k] - u[:, k + 1]))
+    found = np.mean(errors[5_000:], axis=0)
+    spread = np.ptp(found)
+    assert 0 < spread < 0.05 * found.mean()
+    committed = trained_runs.stats(_full(), "Van der Pol", "II")[0]
+    assert found.min() - spread <= committed <= found.max() + spread
 
 
 def test_trained_distance_of_the_random_start_is_that_of_its_draw() -> None:
@@ -264,10 +276,10 @@ def _gating_result(mse: dict[str, float], late: dict[str, float]) -> dict[str, A
     rows = [
         row("switches and outliers", rate, name, None, "mse", value)
         for name, value in mse.items()
-        for rate in gating.RATES
+        for rate in switching.RATES
     ]
     curves = {
-        name: {"since": [[late[name] if age >= gating.SETTLED else value for age in gating.SINCE]]}
+        name: {"since": [[late[name] if age >= gating.SETTLED else value for age in switching.SINCE]]}
         for name, value in mse.items()
     }
     return {"rows": rows, "details": {"curves": curves}}
@@ -294,10 +306,10 @@ def test_gating_has_to_be_trained_only_if_training_wins_everywhere(trained: floa
 
 
 def test_gating_what_the_docs_say_about_the_first_samples_follows_from_the_committed_run() -> None:
-    made = switching.scores(switching.predict, 400, [gating.SHOWN], gating.SINCE, gating.SEED)
+    made = switching.scores(switching.predict, 400, [gating.SHOWN], switching.SINCE, switching.SEED)
     run = trained_runs.committed("selective")
     assert run is not None
-    place = gating.RATES.index(gating.SHOWN)
+    place = switching.RATES.index(gating.SHOWN)
     small = np.mean([m["mse since"][place] for m in run["models"] if m["channels"] * m["states"] == 16], axis=0)
     over = np.array(made["mse since"][0], dtype=float) / small
     assert max(over[:4]) == pytest.approx(6.1, abs=0.1)
@@ -420,9 +432,17 @@ def test_several_steps_radius_of_legt_at_the_papers_setting() -> None:
 
 
 def test_several_steps_clipping_leaves_no_eigenvalue_outside_the_circle() -> None:
+    """As far as rounding lets eigenvalues of this matrix be known: eps ‖A‖ times the largest of their condition
+    numbers 1/|y·x|, 5e10 here, y and x the left and right eigenvectors."""
+    from scipy.linalg import eig
+
     loop = several_steps.loop(paper.system("LegT", 17))
-    assert np.abs(np.linalg.eigvals(loop)).max() > 1.001
-    assert np.abs(np.linalg.eigvals(several_steps.clipped(loop))).max() < 1 + 1e-5
+    clipped = several_steps.clipped(loop)
+    values, left, right = eig(clipped, left=True, right=True)
+    condition = 1 / np.abs(np.sum(left.conj() * right, axis=0)).min()
+    known = 10 * np.finfo(float).eps * np.linalg.norm(clipped, 2) * condition
+    assert np.abs(np.linalg.eigvals(loop)).max() > 1 + 10 * known
+    assert np.abs(values).max() < 1 + known
 
 
 # convolution

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import pydoc
 import re
 import subprocess
@@ -144,3 +145,15 @@ def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "prophecy.tables.forecasting" in loaded
     assert not [name for name in loaded if name.startswith(("reproduction", "benchmarks"))]
+
+
+def test_a_build_without_a_c_compiler_stops_at_once_and_says_what_to_install(tmp_path: Path) -> None:
+    pytest.importorskip("mesonbuild")
+    setup = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tmp_path / "build"), str(ROOT)]
+    kept = {name: value for name, value in os.environ.items() if name not in ("CC", "CFLAGS", "CC_LD")}
+    done = subprocess.run(setup, env={**kept, "PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "Building prophecy needs a C compiler, and none was found" in said
+    assert "apt install gcc" in said
+    assert not list((tmp_path / "build").rglob("*.c"))

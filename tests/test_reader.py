@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ pytest.importorskip("fastapi")
 pytest.importorskip("typer")
 
 import prophecy  # noqa: E402
+from examples import make_sensor  # noqa: E402
 from prophecy.commands import _options  # noqa: E402
+from prophecy.commands.forecast import units_of, words  # noqa: E402
 from prophecy.frames.collect import collect, read, read_table, split  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 from prophecy.service import DEFAULT  # noqa: E402
@@ -107,6 +111,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "a percent sign": (daily([f"{cell}%" for cell in PLAIN]), {"v": NUMBERS}, "'%' after numbers taken out"),
     "degrees": (daily([f"{cell} °C" for cell in PLAIN]), {"v": NUMBERS}, "'°C' after numbers taken out"),
     "dollars": (daily([f"${cell}.50" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'$'"),
+    "reais": (
+        daily([f"R$ 1.{100 + k},50" for k in range(12)], "day;v", ";"),
+        {"v": [1100.5 + k for k in range(12)]},
+        "'R$'",
+    ),
     "a unit in words": (daily([f"{cell} kWh" for cell in PLAIN]), {"v": NUMBERS}, "'kWh'"),
     "accountants' brackets": (
         daily([*PLAIN[:11], "(1,234.5)"], sep=";", header="day;v"),
@@ -230,7 +239,7 @@ REFUSED = {
 }
 
 
-def rows_of(series: object) -> tuple[list[float], list[float]]:
+def rows_of(series: Any) -> tuple[list[float], list[float]]:
     """Times (seconds, or numbers; row numbers without any) and values of the rows that have a value."""
     values = series.values[:, 0]
     there = np.isfinite(values)
@@ -246,10 +255,10 @@ def by_command_line(path: str, **said: object) -> tuple[dict[str, object], str]:
     found = collect(open_table(path, asked), 10**6)
     many = len(found.table.roles.values) > 1
     made = {}
-    for title, source in found.units(joint=False).items():
+    for title, source in units_of(found, joint=False).items():
         name = title.replace(" · ", "/") if many else title.partition(" · ")[0]
         made[name] = rows_of(source.series)
-    return made, found.words()
+    return made, words(found)
 
 
 def by_python(path: str, **said: object) -> dict[str, object]:
@@ -263,7 +272,7 @@ def by_python(path: str, **said: object) -> dict[str, object]:
     return made
 
 
-def gathered(batches: list[object]) -> dict[str, object]:
+def gathered(batches: list[Any]) -> dict[str, object]:
     made: dict[str, object] = {}
     for batch in batches:
         times = batch.times if batch.times is not None else [None] * len(batch.values)
@@ -400,6 +409,14 @@ def test_sheets_have_titles_units_totals_and_names(tmp_path):
         by_command_line(str(tmp_path / "x.xlsx"), sheet="Nope")
 
 
+def test_a_cover_sheet_is_passed_over(tmp_path):
+    cover = [["Report"], ["made by the plant, 2 Jan 2024"], ["see next sheet"]]
+    (tmp_path / "x.xlsx").write_bytes(sheet(cover, Values=[["day", "v"], ["2024-01-01", 1], ["2024-01-02", 2]]))
+    made, words = by_command_line(str(tmp_path / "x.xlsx"))
+    assert made["v"][1] == [1, 2]
+    assert "sheet 'Values' of 2" in words
+
+
 def test_a_sheet_is_read_by_its_cells_and_not_by_what_it_says_of_its_size(tmp_path):
     import zipfile
 
@@ -519,14 +536,8 @@ def test_a_table_of_too_many_columns_is_refused_at_once(tmp_path):
 
 
 def test_the_bundled_table_is_the_one_its_script_writes_and_is_read_as_it_is():
-    import importlib.util
-    from pathlib import Path
-
     folder = Path(__file__).parent.parent / "examples"
-    spec = importlib.util.spec_from_file_location("make_sensor", folder / "make_sensor.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert (folder / "sensor.csv").read_text().splitlines() == script.rows()
+    assert (folder / "sensor.csv").read_text().splitlines() == make_sensor.rows()
     made, words = by_command_line(str(folder / "sensor.csv"))
     assert list(made) == ["temperature", "humidity"]
     assert "669 rows, every hour, 3 missing times filled as gaps" in words
@@ -539,7 +550,7 @@ def test_numbers_of_days_are_dates_to_the_second_and_come_out_as_they_were(tmp_p
     batch = next(opened.batches)
     times = opened.times(batch)
     assert str(times.values[25].astype("datetime64[s]")) == "2024-01-02T01:00:00"
-    written = opened.roles.clock.write(times)["Date"]
+    written = opened.roles.clock.numbers(times)
     assert written[25] == pytest.approx(45292 + 25 / 24, abs=1e-9)
 
 
@@ -571,7 +582,7 @@ def test_a_cell_without_an_end_is_named(tmp_path):
 def test_numbers_near_others_are_no_codes(tmp_path, cells):
     path = tmp_path / "plain.csv"
     path.write_text(daily([str(cell) for cell in cells]))
-    assert "far from" not in collect(open_table(str(path)), 100).words()
+    assert "far from" not in words(collect(open_table(str(path)), 100))
 
 
 def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path):

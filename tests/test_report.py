@@ -17,14 +17,13 @@ from typer.testing import CliRunner  # noqa: E402
 from prophecy import cli  # noqa: E402
 from reproduction import (  # noqa: E402
     command,
-    estimate,
     page,
+    progress,
     registry,
     report,
     runner,
 )
 from reproduction.framework import Ask, Cell, OpenQuestion, Table  # noqa: E402
-from reproduction.mathml import mathml  # noqa: E402
 from reproduction.rows import mean_and_deviation, number  # noqa: E402
 
 # One worker draws the report for all tests of this file.
@@ -173,7 +172,7 @@ def test_every_colour_of_the_figures_has_a_dark_form_that_can_be_read(text: str)
 
 
 def test_formulas_are_set_by_the_browser(text: str) -> None:
-    assert text.count("<math>") >= 5
+    assert "<i>C<sub>k</sub> = −2√2 π n</i>" in text
     assert "$" not in re.sub(r"<svg.*?</svg>|<style>.*?</style>", "", text, flags=re.DOTALL)
 
 
@@ -212,7 +211,8 @@ def test_every_verdict_and_every_slip_carries_a_number(folder: Path) -> None:
         path = folder / f"{name}.json"
         if path.exists():
             result = json.loads(path.read_text())
-            for evidence in [x.evidence for x in (*experiment.verdicts(result), *experiment.slips(result))]:
+            said = [x.evidence for x in experiment.verdicts(result)] + [x.evidence for x in experiment.slips(result)]
+            for evidence in said:
                 assert re.search(r"\d", evidence), (name, evidence)
 
 
@@ -310,17 +310,11 @@ def test_text_from_results_cannot_break_the_page() -> None:
     assert "<h2>&lt;u&gt;</h2>" in body
 
 
-@pytest.mark.parametrize("tex", ["x^", "{x", r"\nonsense", "x}"])
-def test_a_formula_that_cannot_be_set_is_an_error(tex: str) -> None:
-    with pytest.raises(ValueError, match=r"formula|brace"):
-        mathml(tex)
-
-
 def test_time_left_counts_down_and_follows_the_machine() -> None:
     clock = iter([0.0, *[50.0] * 20])
     known = registry.experiments()
     seconds = {"theory": 20.0, "legs": 20.0}
-    told = estimate.Estimate([known["theory"], known["legs"]], Ask(), 2, seconds, lambda: next(clock))
+    told = progress.Estimate([known["theory"], known["legs"]], Ask(), 2, seconds, lambda: next(clock))
     assert told.words() == "about 20 s left", "forty seconds of work on two processes"
     told.begin("theory", 4, 0)
     for _ in range(4):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import framework, registry, runner
+from reproduction import registry, runner
 from reproduction.framework import Ask, Experiment, Outcome, Unit
-from reproduction.rows import chunks, row
+from reproduction.rows import agrees, chunks, row
 
 NAMES = {
     "fig-van-der-pol",
@@ -314,14 +314,14 @@ def test_rows_follow_the_schema_and_refuse_what_is_no_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "paper", "std", "agrees"),
+    ("ours", "paper", "std", "same"),
     [(1.1, 1.0, 0.2, True), (1.3, 1.0, 0.2, False), (1.14, 1.0, None, True), (0.8, 1.0, None, False)],
 )
 def test_agreement_is_one_standard_deviation_or_fifteen_percent(
-    ours: float, paper: float, std: float | None, agrees: bool
+    ours: float, paper: float, std: float | None, same: bool
 ) -> None:
-    assert framework.agrees(row("x", None, "m", None, "mse", ours, (paper, std))) is agrees
+    assert agrees(row("x", None, "m", None, "mse", ours, (paper, std))) is same
 
 
 def test_a_row_the_paper_does_not_have_agrees_with_nothing() -> None:
-    assert framework.agrees(row("x", None, "m", None, "mse", 1.0)) is None
+    assert agrees(row("x", None, "m", None, "mse", 1.0)) is None

@@ -45,6 +45,7 @@ FILES = {
     "checks.py": "def number(x):\n    return float(x)\n",
     "helper.py": "import package.native as native\n\n\ndef twice(x):\n    return native.call(x)\n\n\ndef idle():\n    return 1\n",  # noqa: E501
     "types.pxd": "ctypedef double real",
+    "kernel.pyx": "cdef void run(): pass",
     "native.py": "def call(x):\n    return 2 * x\n",
     "plots.py": "def show(words):\n    return words\n",
     "unrelated.py": "def other():\n    return 5\n",
@@ -92,8 +93,9 @@ def change(name: str, old: str, new: str) -> Callable[[Path], None]:
         change("page.py", "return LIMIT", "return LIMIT + 0"),
         change("data/run.json", "{}", "[]"),
         change("types.pxd", "double", "float"),
+        change("kernel.pyx", "pass", "return"),
     ],
-    ids=["checks", "function", "constant", "module", "through-a-package", "page", "inner", "data", "c-types"],
+    ids=["checks", "function", "constant", "module", "through-a-package", "page", "inner", "data", "c-types", "cython"],
 )
 def test_what_the_numbers_depend_on_changes_the_key(package: Path, edit: Callable[[Path], None]) -> None:
     before = key(package)
@@ -148,6 +150,6 @@ def test_the_committed_runs_a_page_shows_are_in_its_key() -> None:
 
 def test_what_is_no_page_is_there_and_compiled_sources_are_python_with_their_c_types_beside_them() -> None:
     assert set(registry.NOT_PAGES) <= {path.stem for path in runner.HERE.iterdir()}
-    # `keys` follows Python and counts `.pxd`: a source in another language would have to count too.
-    others = {".c", ".cc", ".cpp", ".cu", ".h", ".pyx", ".f90"}
+    # `keys` follows Python and counts `.pxd` and `.pyx`: a source in another language would have to count too.
+    others = {".c", ".cc", ".cpp", ".cu", ".h", ".f90"}
     assert not [path for root in runner.SOURCES for path in root.rglob("*") if path.suffix in others]

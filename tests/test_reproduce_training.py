@@ -248,18 +248,6 @@ def test_the_data_of_the_gate_and_of_its_rival_are_the_same() -> None:
     np.testing.assert_array_equal(data.seen, again.seen)
 
 
-def test_a_packed_run_unpacks_to_itself() -> None:
-    def check(step: int) -> dict[str, object]:
-        rows = [{"dataset": d, "variant": v, "seed": s} for d in "ab" for v in ("I", "II") for s in (0, 1)]
-        return {"step": step, "scores": [{**row, "mae": None if k == 1 else step + k} for k, row in enumerate(rows)]}
-
-    run = {"run": "toy", "history": [check(0), check(10)], "seeds": [0, 1]}
-    assert trained_runs.unpacked(json.loads(json.dumps(trained_runs.packed(run)))) == run
-    assert trained_runs.packed({"run": "no history"}) == {"run": "no history"}
-    run["history"][1]["scores"].pop()  # a check that scores less than the one before
-    assert trained_runs.unpacked(json.loads(json.dumps(trained_runs.packed(run)))) == run
-
-
 def test_a_seed_that_has_diverged_has_no_mean() -> None:
     def run(error: float | None) -> dict[str, object]:
         scores = [{"dataset": "a", "variant": "I", "seed": s, "mae": e} for s, e in enumerate((0.5, error))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import math
@@ -22,6 +23,7 @@ from starlette.testclient import TestClient
 
 from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
+from prophecy.service.app import INLINE, READERS, _written
 from prophecy.service.metrics import Metrics
 
 ADDRESS = "http://127.0.0.1:8765"
@@ -287,6 +289,44 @@ def test_requests_beyond_the_rate_are_429_and_others_wait_for_nothing():
     with client(settings=replace(DEFAULT, requests=1.0, burst=5.0)) as service:
         codes = [service.get("/v1/health").status_code for _ in range(8)]
     assert codes == [200] * 5 + [429] * 3
+
+
+def test_a_table_however_small_is_not_read_on_the_event_loop(service):
+    """6 kB of commas, which are 2 000 columns, kept everybody else waiting for 0.9 s."""
+    assert {READERS[kind] in INLINE for kind in READERS if "json" in kind} == {True}
+    assert READERS["text/csv"] not in INLINE
+    wide = b"," * 1999 + b"\n" + b"1," * 1999
+    assert len(wide) < DEFAULT.inline
+    answer = service.post("/v1/observe?answers=none", content=wide, headers={"content-type": "text/csv"})
+    assert answer.json()["taken"] == 1998
+
+
+def test_answers_to_many_rows_are_written_piece_by_piece_and_are_one_document():
+    """50 000 rows were written at once, and nobody else was served for a third of a second."""
+    sent, small = {"key": "a", "value": list(range(25))}, replace(DEFAULT, frame_rows=4)
+    with client() as whole, client(settings=small) as pieces:
+        for how in ("rows", "columns", "none"):
+            answers = [one.post(f"/v1/observe?answers={how}", json=sent).json() for one in (whole, pieces)]
+            assert [answer.pop("boot") for answer in answers]
+            assert answers[0] == answers[1]
+            assert how == "none" or len(answers[1][how]["key"] if how == "columns" else answers[1][how]) == 25
+
+    async def served_meanwhile(as_rows):
+        turns = [0]
+
+        async def other():
+            while True:
+                turns[0] += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        await asyncio.sleep(0)
+        await _written({"key": ["a"] * 25, "value": [1.0] * 25}, as_rows, 4)
+        task.cancel()
+        return turns[0]
+
+    assert asyncio.run(served_meanwhile(True)) >= 7
+    assert asyncio.run(served_meanwhile(False)) >= 2
 
 
 def test_a_body_sent_in_pieces_is_cut_off_at_the_limit():

@@ -21,7 +21,8 @@ from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
 from prophecy.service.bodies import Batch
 from prophecy.service.errors import Problem
-from prophecy.service.live import COLUMNS, Backlog
+from prophecy.service.live import Backlog
+from prophecy.service.shapes import COLUMNS
 from prophecy.service.writer import Writer
 
 ADDRESS = "ws://127.0.0.1"
@@ -48,8 +49,8 @@ def test_what_a_reader_gets_and_what_it_is_told_it_missed_is_everything_once(siz
     np.random.default_rng(len(sizes) + capacity).shuffle(steps)
     for what, amount in [(w, int(a)) for w, a in steps] + [("read", 1000)]:
         if what == "publish":
-            keys = [f"k{(backlog.last + n) % 3}" for n in range(1, amount + 1)]
-            said.update({backlog.last + n: key for n, key in enumerate(keys, start=1)})
+            keys = [f"k{(backlog.values.last + n) % 3}" for n in range(1, amount + 1)]
+            said.update({backlog.values.last + n: key for n, key in enumerate(keys, start=1)})
             backlog.publish(columns(keys), [])
             continue
         read = backlog.read(after, amount, wanted)
@@ -58,13 +59,13 @@ def test_what_a_reader_gets_and_what_it_is_told_it_missed_is_everything_once(siz
         seen += [("got", n) for n in read.columns["number"]]
         assert [said[n] for n in read.columns["number"]] == read.columns["key"]
         after = read.after
-    assert after == backlog.last
+    assert after == backlog.values.last
     numbers = [n for _, n in seen]
     assert numbers == sorted(set(numbers))
-    left = set(range(1, backlog.last + 1)) - set(numbers)
+    left = set(range(1, backlog.values.last + 1)) - set(numbers)
     assert left == set() if wanted is None else all(said[n] not in wanted for n in left)
-    assert backlog.last - backlog.oldest < max(3 * capacity + 8, 8)
-    assert backlog.last - backlog.oldest + 1 >= min(capacity, backlog.last)
+    assert backlog.values.last - backlog.values.oldest < max(3 * capacity + 8, 8)
+    assert backlog.values.last - backlog.values.oldest + 1 >= min(capacity, backlog.values.last)
 
 
 def test_a_reader_gets_every_value_in_order_with_its_prediction():
@@ -311,7 +312,27 @@ def test_a_large_batch_is_taken_by_parts_and_small_ones_do_not_wait_for_its_end(
         assert found[0].columns["status"] == ["taken"] * 400
         assert found[0].cursor == 405
         assert max(slow.batches) <= 20
-        assert backlog.last == 406
+        assert backlog.values.last == 406
+
+    asyncio.run(run())
+
+
+def test_a_batch_is_not_overtaken_for_ever_by_smaller_ones_where_a_transaction_takes_one_row():
+    async def run():
+        slow = Slow()
+        slow.gate.set()
+        writer, _ = await started(slow, replace(DEFAULT, slice_steps=1))
+        patient = asyncio.create_task(writer.take(batch(1.0, 2.0, 3.0)))
+
+        async def hurry(name):
+            for k in range(100):
+                if not patient.done():
+                    await writer.take(batch(1.0, key=name, first=k))
+
+        await asyncio.gather(*(hurry(f"b{n}") for n in range(4)))
+        assert patient.done()
+        await writer.close()
+        assert len(slow.batches) < 40
 
     asyncio.run(run())
 
@@ -342,7 +363,7 @@ def test_a_client_that_leaves_does_not_take_its_acknowledged_neighbours_with_it(
         await writer.close()
         assert isinstance(found[1], asyncio.CancelledError)
         assert [found[n].columns["value"] for n in (0, 2, 3)] == [[0.0], [2.0], [3.0]]
-        assert backlog.last == 4
+        assert backlog.values.last == 4
 
     asyncio.run(run())
 

@@ -1,7 +1,8 @@
 """The list of slow tests is made from a run's durations, and names tests that exist."""
 
-import importlib.util
 from pathlib import Path
+
+from tools import slow
 
 ROOT = Path(__file__).parent.parent
 LOG = """
@@ -12,23 +13,16 @@ LOG = """
 """
 
 
-def tool():
-    spec = importlib.util.spec_from_file_location("slow", ROOT / "tools" / "slow.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_slowest_functions_are_left_out_until_the_rest_is_quick():
-    found = tool().durations(LOG)
+    found = slow.durations(LOG)
     assert found == {
         "tests/test_a.py::test_one": 14.5,
         "tests/test_b.py::test_two": 3.0,
         "tests/test_b.py::test_three": 0.5,
     }
-    assert tool().slowest(found, 18.0) == []
-    assert tool().slowest(found, 4.0) == ["tests/test_a.py::test_one"]
-    assert tool().slowest(found, 1.0) == ["tests/test_a.py::test_one", "tests/test_b.py::test_two"]
+    assert slow.slowest(found, 18.0) == []
+    assert slow.slowest(found, 4.0) == ["tests/test_a.py::test_one"]
+    assert slow.slowest(found, 1.0) == ["tests/test_a.py::test_one", "tests/test_b.py::test_two"]
 
 
 def test_every_slow_test_exists():

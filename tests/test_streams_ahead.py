@@ -96,7 +96,7 @@ def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
         if own.dtype.names is None:
             wrong.flat[0] = np.inf
         else:
-            wrong[{"records": "quantile", "state": "power", "waiting": "mixed"}[name]] = np.inf
+            wrong[{"records": "quantile", "state": "copied", "waiting": "mixed"}[name]] = np.inf
         for array in (wrong, own[:0].copy(), np.zeros(own.shape, dtype=np.float32)):
             with pytest.raises(ValueError, match="damaged Ahead file"):
                 Ahead.load(forged(tmp_path / "ahead", **{name: array}))
@@ -104,11 +104,16 @@ def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
         Ahead.load(forged(tmp_path / "ahead", more=np.zeros(3)))
     with pytest.raises(ValueError, match=r"at most 1e\+75"):
         Ahead.load(forged(tmp_path / "ahead", rings=np.full_like(model.arrays()["rings"], 1e100)))
-    for field, value in (("seen", -1), ("seen", 2**60), ("period", -24), ("period", 10**9), ("ring", 1e100)):
-        wrong = model.arrays()["state"].copy()
+    for name, field, value in (("state", "copied", -1.0), ("waiting", "start", 1e100), ("records", "count", 2**60)):
+        wrong = model.arrays()[name].copy()
         wrong[field] = value
         with pytest.raises(ValueError, match=f"{field}.* must lie between"):
-            Ahead.load(forged(tmp_path / "ahead", state=wrong))
+            Ahead.load(forged(tmp_path / "ahead", **{name: wrong}))
+    records = model.arrays()["records"].copy()
+    for periods in ([24.0, 0.0], [1e-9, 0.0]):  # of the bank none was found
+        records["season_periods"][2] = periods
+        with pytest.raises(ValueError, match="season_periods must be the same"):
+            Ahead.load(forged(tmp_path / "ahead", records=records))
 
 
 HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])

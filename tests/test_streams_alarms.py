@@ -1,16 +1,15 @@
 """Alarms, resolution, levels, missing values: what sensors do, and what is said about it."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import nab
 from prophecy import Prophecy
-from prophecy.streams.kernels import parts
-from prophecy.streams.limits import CENTROIDS
+from prophecy.streams import rows
+from prophecy.streams.kernels import entry as parts
+from prophecy.streams.limits import ERROR
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
 
@@ -18,23 +17,13 @@ RNG = np.random.default_rng(6)
 K = np.arange(6000)
 
 
-def benchmark(name):
-    """A script of the benchmark folder, as a module."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "benchmarks" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-nab_score = benchmark("nab_score")
-
-
 @given(st.lists(st.one_of(st.floats(-1e6, 1e6), st.integers(-3, 3).map(float)), min_size=1, max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_a_sketch_holds_every_value_once_sorted_with_the_outermost_as_they_came(values):
-    middle, weight, size = np.zeros(CENTROIDS), np.zeros(CENTROIDS), 0
+    records = rows.fresh(1, table(DEFAULT))
     for x in values:
-        size = parts.insert(middle, weight, size, x)
+        parts.probe_insert(records, x)
+    size, middle, weight = (records[0][f"alarm_{name}"][ERROR] for name in ("size", "middle", "weight"))
     assert weight[:size].sum() == len(values)
     assert (np.diff(middle[:size]) > 0).all()
     distinct = np.unique(values)
@@ -44,12 +33,12 @@ def test_a_sketch_holds_every_value_once_sorted_with_the_outermost_as_they_came(
 
 def test_ranks_in_a_sketch_are_ranks_among_all_values():
     x = RNG.standard_normal(5000)
-    middle, weight, size = np.zeros(CENTROIDS), np.zeros(CENTROIDS), 0
+    records = rows.fresh(1, table(DEFAULT))
     for value in x:
-        size = parts.insert(middle, weight, size, value)
+        parts.probe_insert(records, value)
     for at in np.quantile(x, [0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 0.99, 0.999]):
         exact = min(np.mean(x >= at), np.mean(x <= at))
-        got = parts.tail(table(DEFAULT), middle, weight, size, 5000.0, at)
+        got = parts.probe_tail(records, at)
         assert got == pytest.approx(exact, rel=0.35, abs=2e-4)
 
 
@@ -215,17 +204,17 @@ def test_the_scoring_rule_gives_0_for_nothing_100_for_all_at_once_and_less_for_l
     rows, windows = 2000, [[(700, 800), (1500, 1650)]]
     first = np.zeros(rows)
     first[[700, 1500]] = 1.0
-    assert nab_score.at(0.5, [first], windows) == pytest.approx(100.0)
-    assert nab_score.at(2.0, [first], windows) == 0.0
+    assert nab.at(0.5, [first], windows) == pytest.approx(100.0)
+    assert nab.at(2.0, [first], windows) == 0.0
     late = np.zeros(rows)
     late[[780, 1640]] = 1.0
     false = first.copy()
     false[[400, 1200]] = 1.0
-    assert 0 < nab_score.at(0.5, [late], windows) < 80
-    assert nab_score.at(0.5, [false], windows) == pytest.approx(100.0 - 100 * 2 * 0.11 / 4, abs=0.3)
+    assert 0 < nab.at(0.5, [late], windows) < 80
+    assert nab.at(0.5, [false], windows) == pytest.approx(100.0 - 100 * 2 * 0.11 / 4, abs=0.3)
     missed = np.zeros(rows)
     missed[700] = 1.0
-    assert nab_score.at(0.5, [missed], windows) == pytest.approx(50.0)
+    assert nab.at(0.5, [missed], windows) == pytest.approx(50.0)
     early = np.zeros(rows)
     early[100] = 1.0  # within the first 15 %: not scored
-    assert nab_score.optimal([early], windows)[1] == 0.0
+    assert nab.optimal([early], windows)[1] == 0.0

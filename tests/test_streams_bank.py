@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prophecy.streams.kernels.entry import Streams
 
 from prophecy import Prophecy, legt, run, signals
 from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
-from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.kernels import entry as parts
 from prophecy.streams.limits import BOUND
 from prophecy.streams.members import AWAKE, BANK, FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.streams.rows import fresh_clocks, fresh_samples
@@ -125,7 +125,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     scale[:] = 1.0
     for k in range(12_000):
         feature[1] = (-1.0) ** k if k > 5000 else 0.0
-        parts.learn_solved(records, TABLE, 0.5 * feature[1])
+        parts.probe_learn_solved(records, TABLE, 0.5 * feature[1])
     assert np.isfinite(records["factor"]).all()
     for s in range(AWAKE):
         said = solved_features(records[0], s) @ records[0]["readout"][s, : len(SOLVED[s].features)]
@@ -133,7 +133,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     rng = np.random.default_rng(0)
     for _ in range(3000):
         feature[1:3] = rng.normal(size=2)
-        parts.learn_solved(records, TABLE, feature[1] - feature[2])
+        parts.probe_learn_solved(records, TABLE, feature[1] - feature[2])
     # What was learned before still counts for 0.999^3000 = 5 %, half a unit of it wrong.
     assert records[0]["readout"][0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
 
@@ -176,7 +176,7 @@ def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 def weigh(records: np.ndarray, table: np.ndarray, errors: np.ndarray) -> None:
     records["prediction"] = -errors
-    parts.weigh(records, table)
+    parts.probe_weigh(records, table)
 
 
 @given(

@@ -181,6 +181,8 @@ def hostile(kind: str) -> dict[str, bytes]:
         made["header.npy"] = entry(np.array(" " * 2**21))
     elif kind == "nested brackets":
         made["header.npy"] = entry(np.array("[" * 100_000))
+    elif kind == "a shape without its end":
+        made["records.npy"] = made["records.npy"].replace(b"(10,), }", b"((((((((")
     elif kind == "no header":
         del made["header.npy"]
     return made
@@ -188,7 +190,7 @@ def hostile(kind: str) -> dict[str, bytes]:
 
 KINDS = [
     *("claims more elements than it has bytes", "negative shape", "pickled objects", "two thousand arrays"),
-    *("a header of two megabytes", "nested brackets", "no header"),
+    *("a header of two megabytes", "nested brackets", "a shape without its end", "no header"),
 ]
 
 

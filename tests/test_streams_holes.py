@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from timed import WAVE, K, error, two_tones
+from tests.timed import WAVE, K, error, two_tones
 
 
 @pytest.mark.parametrize("size", [0.0, 0.1])

@@ -1,13 +1,12 @@
 """Seasons: found where they are, not where they are not, and used; the same numbers however a stream is cut."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from benchmarks import streams
+from benchmarks.speed.peers import least_squares
 from prophecy import Prophecy
-from prophecy.streams.kernels import parts
+from prophecy.streams.kernels import entry as parts
 from prophecy.streams.limits import PRIOR_POWER
 from prophecy.streams.members import AWAKE, FEATURES, SOLVED
 from prophecy.streams.rows import RECORD, check, fresh, rings
@@ -21,16 +20,6 @@ K = np.arange(N)
 NOISE = RNG.standard_normal(N)
 
 TABLE = table(DEFAULT)
-
-
-def benchmark(name, monkeypatch):
-    """A script of the benchmark folder, as a module; it finds its neighbours as it does when it is run."""
-    folder = Path(__file__).parents[1] / "benchmarks"
-    monkeypatch.syspath_prepend(folder)
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def found(u):
@@ -116,13 +105,13 @@ def test_noise_has_no_seasons(kind, most):
 def examined(u, *periods, known=None, steps=False):
     """Autocorrelation, pairs, lines and (share, wander) of each period, as the compiled search sees them."""
     known = np.ones(len(u)) if known is None else known
-    return parts.examined(np.asarray(u, dtype=float), known, steps, list(periods))
+    return parts.probe_examined(np.asarray(u, dtype=float), known, steps, list(periods))
 
 
 def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those_of_their_definition():
     a, b = RNG.standard_normal(300), RNG.standard_normal(300)
     re, im = np.append(a, np.zeros(212)), np.append(b, np.zeros(212))
-    parts.transform(re, im)
+    parts.probe_transform(re, im)
     np.testing.assert_allclose(re + 1j * im, np.fft.fft(np.append(a + 1j * b, np.zeros(212))), atol=1e-11)
     known = (RNG.random(300) > 0.3) * 1.0
     line = np.polynomial.Polynomial.fit(np.arange(300)[known > 0], a[known > 0], 1)
@@ -135,10 +124,9 @@ def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those
         assert r[lag] == pytest.approx(direct, abs=1e-12)
 
 
-def test_seasonal_members_beat_least_squares_on_the_right_lags(monkeypatch):
-    streams = benchmark("streams", monkeypatch)
+def test_seasonal_members_beat_least_squares_on_the_right_lags():
     u, periods = generated(5, 6000)["rides, 48 a day"]
-    rival = streams.relative(streams.least_squares(u, streams.around(6, periods, 2)), u, 3000)
+    rival = streams.relative(least_squares(u, streams.around(6, periods, 2)), u, 3000)
     assert streams.relative(Prophecy().predict_all(u), u, 3000) < 0.95 * rival
 
 
@@ -154,7 +142,7 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
         phi = rng.standard_normal(FEATURES)
         record["feature"][0], record["season_seen"] = phi, seen
         target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        parts.solve_seasonal(record, TABLE, target)
+        parts.probe_solve_seasonal(record, TABLE, target)
         if seen >= max(lag for lag in columns if lag < 32):
             rows.append(phi[columns])
             targets.append(target)
@@ -391,6 +379,6 @@ def test_a_season_no_longer_found_stays_while_it_foretells(part, kept):
     assert record["season_on"][0] == 1
     record["season_sums"][0] = 1000.0, 1000.0 * part  # absolute errors of the bank alone, and with the season
     ring = np.random.default_rng(5).standard_normal(len(stream.rings[0]))  # where nothing repeats
-    parts.check_seasons(record, ring, stream.table)
+    parts.probe_check_seasons(record, ring, stream.table)
     assert record["season_periods"][0].tolist() == ([24.0, 0.0] if kept else [0.0, 0.0])
     assert record["season_on"][0] == kept

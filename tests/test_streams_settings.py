@@ -16,8 +16,9 @@ from prophecy import Prophecy
 from prophecy.streams import members
 from prophecy.streams import settings as streams_settings
 from prophecy.streams.ahead import Ahead
+from prophecy.streams.rows import TABLE
 from prophecy.streams.settings import DEFAULT, Group, Settings, places
-from prophecy.streams.table import TABLE, table
+from prophecy.streams.table import table
 
 RNG = np.random.default_rng(4)
 K = np.arange(3000)
@@ -145,7 +146,7 @@ def test_each_guard_serves_the_case_that_its_reason_names():
 
 
 def test_settings_of_predictions_several_values_ahead_are_taken():
-    near_copying = other(("ahead", "rolled"), 1, other(("ahead", "ridges"), (1e9,) * 2))
+    near_copying = other(("ahead", "rolled"), 1, other(("ahead", "share"), 1e-9))
     usual, careful = (Ahead(12, 0.9, settings).advance(DAY)[0] for settings in (DEFAULT, near_copying))
     copying = np.nanmean(np.abs(DAY[1000:] - DAY[1000 - 12 : -12]))
     assert np.nanmean(np.abs(usual - DAY)[1000:]) < 0.5 * copying
@@ -227,9 +228,9 @@ def test_groups_are_kept_in_files(tmp_path):
         ({"alarms": 3}, r"settings\.alarms must be a mapping"),
         ({"nothing": {}}, "settings names nothing, which"),
         ({"clock": {"late": 10**30}}, "late must be within a factor of 1000"),
-        ({"ahead": {"slow": [0.99]}}, "slow must be 2 numbers"),
-        ({"ahead": {"slow": [float("nan")] * 2}}, "slow must be positive and finite"),
-        ({"ahead": {"handicap": 1e9}}, r"settings\.ahead\.handicap must be within a factor of 1000"),
+        ({"alternating": [0.99]}, "alternating must be 2 numbers"),
+        ({"alternating": [float("nan")] * 2}, "alternating must be positive and finite"),
+        ({"ahead": {"share": 1e9}}, r"settings\.ahead\.share must be within a factor of 1000"),
     ],
 )
 def test_settings_of_a_file_that_no_model_could_have_are_refused(tmp_path, change, problem):

@@ -9,16 +9,16 @@ import math
 
 import numpy as np
 import pytest
+from prophecy.streams.kernels.entry import Streams
 
 from prophecy import signals
 from prophecy.streams import Prophecy, rows
-from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.kernels import entry as parts
 from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, RING
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
-from slow_step import COUNT, SOLVED, Slow
+from tests.slow_step import COUNT, SOLVED, Slow
 
 TABLE = table(DEFAULT)
 RNG = np.random.default_rng(0)
@@ -55,7 +55,7 @@ def streams(records, rings):
 
 def taken(records, rings, value):
     """One value through the compiled step; nobody looks for seasons, so none are on."""
-    parts.step(records, rings, TABLE, float(value))
+    parts.probe_step(records, rings, TABLE, float(value))
 
 
 def difference(mine, other, size=0.0):
@@ -136,7 +136,7 @@ def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_
     taken(records, rings, values[0])
     rings[0, 0], records["count"] = 0.0, start
     for k, value in enumerate(values[1:], 1):
-        ahead[k] = parts.expected(records, TABLE)
+        ahead[k] = parts.probe_expected(records, TABLE)
         taken(records, rings, value)
     places = (start - 1 + np.arange(60)) % RING
     flags = records["season_filled"][0][places // FLAGS] >> (places % FLAGS) & 1
@@ -177,7 +177,7 @@ def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations
         taken(records, rings, value)
     bounded = 0
     for ticks in (0.5, 1.0, 1.5, 2.0, 3.5, 5.0, 100.0):
-        found, plain, highest, tick = parts.scores(records, TABLE, 0.25 * ticks)
+        found, plain, highest, tick = parts.probe_scores(records, TABLE, 0.25 * ticks)
         assert tick == 0.25
         rare = math.erfc(2 * ticks / math.sqrt(2))
         by_tick = -math.log10(rare) if rare > 0 and highest == math.inf else math.inf
@@ -191,7 +191,7 @@ def test_an_error_that_is_not_surprising_scores_nothing(error):
     records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
-    found, plain, *_ = parts.scores(records, TABLE, error)
+    found, plain, *_ = parts.probe_scores(records, TABLE, error)
     assert found == max(plain, 0.0)
 
 
@@ -207,22 +207,6 @@ def test_the_level_that_is_ranked_is_the_mean_of_the_last_20_values():
             assert error == abs(value - u[k - 1])
 
 
-def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
-    """Only what the end of the gap needs is left out of it."""
-    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
-    for value in SERIES["noisy"][:80]:
-        taken(records, rings, value)
-    copy, its_ring = records.copy(), rings.copy()
-    parts.walk(copy, its_ring, TABLE, 7)
-    for _ in range(7):
-        taken(records, rings, np.nan)
-    assert copy[0]["gap"] == records[0]["gap"] == 7
-    for field in rows.RECORD.names:
-        if field not in ("drift", "alternation_drift", "season_filled"):
-            np.testing.assert_array_equal(copy[0][field], records[0][field])
-    np.testing.assert_array_equal(its_ring, rings)
-
-
 def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
     records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in SERIES["noisy"][:80]:
@@ -230,7 +214,7 @@ def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
     for _ in range(4):
         taken(records, rings, np.nan)
     error = 0.3  # no more than the past allows
-    taken(records, rings, parts.expected(records, TABLE) + error)
+    taken(records, rings, parts.probe_expected(records, TABLE) + error)
     assert records[0]["gap_error"].tolist()[:4] == pytest.approx([0.0, 0.0, error, 0.0])
     assert records[0]["gap_seen"].tolist()[:4] == [0, 0, 1, 0]
 
@@ -246,7 +230,7 @@ def test_reading_many_records_is_reading_each():
         one = slice(series, series + 1)
         mean, half = streams(records[one], rings[one]).next_number(between(0.9))
         assert out[series, :2].tolist() == [mean, half]
-        assert mean == parts.expected(records[one], TABLE)
+        assert mean == parts.probe_expected(records[one], TABLE)
         assert half > 0.0
 
 
@@ -260,7 +244,7 @@ def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(
         taken(records, rings, value)
     bounded = 0
     for error in (0.5, 1.0, 2.0, 3.0, 10.0):
-        found, plain, highest, _ = parts.scores(records, TABLE, error)
+        found, plain, highest, _ = parts.probe_scores(records, TABLE, error)
         assert found == pytest.approx(min(plain, highest), rel=1e-12)
         bounded += highest < plain
     assert bounded
@@ -275,7 +259,7 @@ def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_noth
         taken(records, rings, value)
     for _ in range(2):
         taken(records, rings, np.nan)
-    value, ahead, last = 5.0, parts.expected(records, TABLE), float(records[0]["last"])
+    value, ahead, last = 5.0, parts.probe_expected(records, TABLE), float(records[0]["last"])
     taken(records, rings, value)
     found = records[0]["alarm_quantity"]
     assert found[ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)

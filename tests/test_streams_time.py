@@ -7,7 +7,7 @@ import pytest
 
 from prophecy import Prophecy
 from prophecy.streams.settings import DEFAULT
-from timed import WAVE, K, error, two_tones
+from tests.timed import WAVE, K, error, two_tones
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.25])
@@ -303,6 +303,7 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     from prophecy.streams.kernels.entry import Streams
+
     from prophecy.streams.rows import fresh, fresh_clocks, fresh_samples, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import between, table
@@ -336,7 +337,7 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
 
 
 def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
-    from prophecy.streams.kernels import parts
+    from prophecy.streams.kernels import entry as parts
     from prophecy.streams.rows import fresh, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import table
@@ -344,7 +345,7 @@ def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
     model, t = Prophecy(gaps="hold"), table(DEFAULT)
     model.observe(WAVE)
     records, ring = model._stream.records.copy(), model._stream.rings.copy()
-    parts.renew(records, ring, t)
+    parts.probe_renew(records, ring, t)
     assert records.tobytes() == fresh(1, t, True).tobytes()
     assert ring.tobytes() == rings(1).tobytes()
 

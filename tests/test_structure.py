@@ -72,6 +72,7 @@ def changed(path: Path, text: str) -> Iterator[str]:
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
         )
         for target in targets:
+            assert isinstance(node, ast.stmt)
             if isinstance(target, ast.Attribute) and ours(target.value):
                 yield f"{path.name}:{node.lineno} sets {ast.unparse(target)}"
             if isinstance(target, ast.Subscript) and ours(target.value) and _table(target.value):

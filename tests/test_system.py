@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from prophecy import legs, legt, next_value
 from prophecy.constructions import derivative
 from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System
 
-MADE = {
+MADE: dict[type, Callable[[], Any]] = {
     Continuous: lambda: derivative(legt(3, 2.0)),
     ScaledContinuous: lambda: derivative(legs(3)),
     System: lambda: next_value(legt(3, 2.0), 0.1),

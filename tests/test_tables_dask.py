@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from prophecy import Failure, cli, forecast_many
-from prophecy.forecasting.settings import DEFAULT
+from prophecy import cli, forecast_many
 
 distributed = pytest.importorskip("distributed")
 pyarrow = pytest.importorskip("pyarrow")
@@ -21,8 +20,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("typer")
 
 from prophecy.adapters.dask import PartitionTask, forecast_partitions, partitions  # noqa: E402
-
-OPTIONS = {"level": 0.9, "bounds": None, "settings": DEFAULT}
+from prophecy.tables.forecasting import Asked  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -61,32 +59,13 @@ def written(folder, parts=6, each=3):
     return folder
 
 
-def test_forecasts_on_a_cluster_are_those_made_here(client):
-    batch = [series(n) for n in range(12)] + [np.array([1.0])]
-    here, there = forecast_many(batch, 5, jobs=1), forecast_many(batch, 5, client=client)
-    for n in range(12):
-        one, other = here[n], there[n]
-        np.testing.assert_array_equal(one.point, other.point)
-        np.testing.assert_array_equal(one.upper, other.upper)
-    assert isinstance(there[12], Failure)
-    assert (there[12].index, str(there[12].error)) == (12, str(here[12].error))
-
-
-def test_a_frame_by_key_on_a_cluster_keeps_keys_and_times(client):
-    pytest.importorskip("pandas")
-    frame = table(range(4)).to_pandas()
-    here = forecast_many(frame, 3, key="item", jobs=1).to_frame()
-    there = forecast_many(frame, 3, key="item", client=client).to_frame()
-    assert here.equals(there)
-
-
 def test_partitions_are_written_as_partitions_with_failures_in_a_column(client, tmp_path):
     folder = written(tmp_path / "in", parts=3)
     doubled = table([50, 51])
     again = doubled.slice(0, 1).set_column(2, "sold", pyarrow.array([-1.0]))  # one moment, two values
     doubled = pyarrow.concat_tables([doubled, again, table([52], length=1)])
     parquet.write_table(doubled, folder / "9.parquet")
-    asked = PartitionTask(4, "item", "day", "sold", None, (0.25,), "refuse", OPTIONS)
+    asked = PartitionTask(Asked(4), "item", "day", "sold", (0.25,), "refuse")
     done = forecast_partitions(partitions(folder), tmp_path / "out", client, asked)
     assert [len(part.keys) for part in done] == [3, 3, 3, 3]
     assert sorted(os.listdir(tmp_path / "out")) == [f"part-0000{k}.parquet" for k in range(4)]
@@ -112,7 +91,7 @@ def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
     plain = pyarrow.Table.from_pandas(frame, preserve_index=True).replace_schema_metadata()
     parquet.write_table(plain, tmp_path / "in" / "0.parquet")
     assert "__index_level_0__" in plain.column_names
-    asked = PartitionTask(4, "item", "day", None, None, (), "refuse", OPTIONS)
+    asked = PartitionTask(Asked(4), "item", "day", None, (), "refuse")
     (done,) = forecast_partitions(partitions(tmp_path / "in"), tmp_path / "out", client, asked)
     made = parquet.read_table(done.target)
     np.testing.assert_array_equal(made["point"], forecast_many(table([3]), 4, key="item", jobs=1)["i3"].point)
@@ -120,7 +99,7 @@ def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
 
 def test_a_key_in_two_partitions_is_refused_before_any_work(client, tmp_path):
     folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
-    asked = PartitionTask(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(Asked(2), "item", "day", "sold", (), "refuse")
     parquet.write_table(table([0]), folder / "again.parquet")
     with pytest.raises(ValueError, match=r"'i0' lies in two partitions \(.*again.parquet.*\)"):
         forecast_partitions(partitions(folder), out, client, asked)
@@ -129,7 +108,7 @@ def test_a_key_in_two_partitions_is_refused_before_any_work(client, tmp_path):
 
 def test_what_an_earlier_run_wrote_is_not_overwritten_and_its_keys_count_when_resumed(client, tmp_path):
     folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
-    asked = PartitionTask(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(Asked(2), "item", "day", "sold", (), "refuse")
     forecast_partitions(partitions(folder), out, client, asked)
     with pytest.raises(ValueError, match="not empty"):
         forecast_partitions(partitions(folder), out, client, asked)
@@ -141,7 +120,7 @@ def test_what_an_earlier_run_wrote_is_not_overwritten_and_its_keys_count_when_re
 
 def test_a_worker_killed_on_purpose_loses_nothing(tmp_path):
     folder = written(tmp_path / "in", parts=16, each=8)
-    asked = PartitionTask(6, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    asked = PartitionTask(Asked(6), "item", "day", "sold", (), "refuse")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
         distributed.Client(local) as client,

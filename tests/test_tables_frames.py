@@ -423,7 +423,7 @@ def test_every_kind_of_event_has_a_shape():
 
 def test_names_are_data_in_pages(tmp_path):
     from prophecy.frames.names import for_html, printable
-    from prophecy.tables.framing import source_of
+    from prophecy.tables.forecasting import source_of
     from prophecy.tables.pictures import Picture, of_forecast, save
 
     name = "</script><script>alert(1)</script><b>[/red] $x$ \x1b[31m"
@@ -554,3 +554,29 @@ def test_a_key_with_one_dated_row_has_no_dates_ahead():
     assert made[made.k == "a"].t.tolist() == [*pd.date_range("2024-01-21", periods=3)]
     assert made[made.k == "b"].t.isna().all()
     assert np.isfinite(made[made.k == "b"]["point"]).all()
+
+
+def test_a_dict_of_series_has_their_dates_and_lengths():
+    days = pd.Series(np.sin(np.arange(40.0)), index=pd.date_range("2024-01-01", periods=40))
+    made = prophecy.forecast_many({"north": days, "south": days[:30], "none": []}, 3, jobs=1)
+    assert list(made) == ["north", "south", "none"]
+    assert made["south"].index[0] == pd.Timestamp("2024-01-31")
+    assert isinstance(made["none"], prophecy.Failure)
+    columns = {"day": days.index, "a": days.to_numpy(), "b": days.to_numpy()}
+    assert prophecy.forecast_many(columns, 3, jobs=1)["a"].index[0] == pd.Timestamp("2024-02-10")
+    with pytest.raises(ValueError, match=r"dict of 2 series.*forecast_many"):
+        prophecy.forecast({"a": days, "b": days[:9]}, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "call", "says"),
+    [
+        ([1.0, 2.0, 3.0], prophecy.forecast_many, r"one series; use forecast\(data, horizon\)"),
+        (np.arange(9.0), prophecy.forecast_many, r"one series; use forecast\(data, horizon\)"),
+        ({1.0, 2.0, 3.0}, prophecy.forecast, "an array, a list or a frame, got set"),
+        (["1.5", "2"], prophecy.forecast, r"text, such as 1.5; turn it into numbers"),
+    ],
+)
+def test_what_is_no_series_is_refused_with_what_would_be(data, call, says):
+    with pytest.raises(TypeError, match=says):
+        call(data, 2)

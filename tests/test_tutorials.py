@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import ROOT, blocks, check
+from tests.pages import ROOT, blocks, check
 
 for extra in ("torch", "typer", "pandas", "pyarrow", "matplotlib", "plotly", "statsmodels"):
     pytest.importorskip(extra)

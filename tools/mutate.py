@@ -10,7 +10,9 @@ mutant loops).
 
 Left out are mutants that say nothing: bit operations on floats (a TypeError), identity for equality, annotations
 (`X | None`) and overloads. `--every N` takes each N-th mutant; `--write` and `--read` separate making mutants from
-running them, for a machine without cosmic-ray. The result lists the survivors with their diffs.
+running them, for a machine without cosmic-ray. The result lists the survivors with their diffs. Before a release:
+
+    python tools/mutate.py --release 25 --jobs 2 --until 540 --out benchmarks/results/mutants.json
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,23 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parent.parent
 SENSELESS = ("BitOr", "BitAnd", "BitXor", "LShift", "RShift")  # on floats: a TypeError
 EQUAL = ("_Eq_Is", "_NotEq_IsNot", "_Is_Eq", "_IsNot_NotEq")  # identity for equality: our strings and functions are one
+
+# The modules of a release, and the quick tests that should notice a change in them.
+RELEASE = {
+    "constructions.py": ["tests/test_constructions.py"],
+    "exact_readout.py": ["tests/test_exact.py"],
+    "system.py": ["tests/test_system.py", "tests/test_constructions.py"],
+    "discretize.py": ["tests/test_discretize.py"],
+    "fading.py": ["tests/test_fading.py", "tests/test_bases.py"],
+    "evaluation.py": ["tests/test_evaluation.py"],
+    "_periods.py": ["tests/test_periods.py"],
+    "frames/grid.py": ["tests/test_tables_calendar.py", "tests/test_frames_even.py"],
+    "anomalies/events.py": ["tests/test_anomalies.py"],
+    "forecasting/scorer.py": ["tests/test_forecasting_parts.py", "tests/test_forecasting_ordinary.py"],
+    "laws/equations.py": ["tests/test_laws_equations.py"],
+}
+
+NOT_LOADED = 40  # exit status of a fork whose tests passed without the changed module
 
 
 class Mutant(NamedTuple):
@@ -43,26 +61,33 @@ class Mutant(NamedTuple):
     source: str
 
 
-def mutants(module: Path) -> Iterator[Mutant]:
-    """Every mutant of a file that is worth a run."""
+def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]:
+    """Mutants of a file that are worth a run, all or so many evenly spaced ones, and how many places they come from."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator, operator_names
 
     text = module.read_text()
-    annotations = _annotated(text)
-    tree = get_ast(text)
+    annotated, annotations = _annotated(text), _annotations(text)
+    nodes = [*ast_nodes(get_ast(text))]
+    places = []
     for name in sorted(operator_names()):
         if name.endswith(EQUAL) or any(word in name for word in SENSELESS) or get_operator(name).arguments():
             continue
         operator = get_operator(name)()
-        places = [place for node in ast_nodes(tree) for place in operator.mutation_positions(node)]
-        for occurrence, place in enumerate(places):
-            start = tuple(place[0])
-            changed = mutate_code(text, operator, occurrence)
-            if changed is None or changed == text or start[0] in annotations or _in_annotation(text, start):
-                continue
-            yield Mutant(str(module.resolve().relative_to(ROOT)), name.removeprefix("core/"), start[0], changed)
+        starts = [tuple(place[0]) for node in nodes for place in operator.mutation_positions(node)]
+        places += [
+            (name, operator, occurrence, start)
+            for occurrence, start in enumerate(starts)
+            if start[0] not in annotated and not any(first <= start < last for first, last in annotations)
+        ]
+    made = []
+    for name, operator, occurrence, start in places[:: max(1, -(-len(places) // (sample or len(places))))]:
+        changed = mutate_code(text, operator, occurrence)
+        if changed is not None and changed != text:
+            file = str(module.resolve().relative_to(ROOT))
+            made.append(Mutant(file, name.removeprefix("core/"), start[0], changed))
+    return made, len(places)
 
 
 def _annotated(text: str) -> set[int]:
@@ -76,19 +101,17 @@ def _annotated(text: str) -> set[int]:
     return lines
 
 
-def _in_annotation(text: str, position: tuple[int, int]) -> bool:
+def _annotations(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where annotations begin and end."""
     import ast
 
+    places = []
     for node in ast.walk(ast.parse(text)):
-        places = []
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             places.append(node.annotation)
         if isinstance(node, ast.FunctionDef) and node.returns:
             places.append(node.returns)
-        for place in places:
-            if (place.lineno, place.col_offset) <= position < (place.end_lineno or 0, place.end_col_offset or 0):
-                return True
-    return False
+    return [((p.lineno, p.col_offset), (p.end_lineno or 0, p.end_col_offset or 0)) for p in places]
 
 
 def preload() -> None:
@@ -117,7 +140,10 @@ def killed(mutant: Mutant | None, tests: list[str], seconds: float) -> bool:
         child = os.fork()
         if child == 0:
             _in_fork(changed, tests, folder)
-        return _status(child, seconds) != 0
+        status = _status(child, seconds)
+        if os.waitstatus_to_exitcode(status) == NOT_LOADED:
+            raise SystemExit(f"the tests do not load the changed {', '.join(changed)}: choose others with --tests")
+        return status != 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -144,7 +170,14 @@ def _in_fork(changed: dict[str, Path], tests: list[str], folder: Path) -> None:
         sys.meta_path.insert(0, Changed(changed))
         import pytest
 
-        code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", *tests]))
+        code = int(
+            pytest.main(
+                ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-m", "not slow", *tests]
+            )
+        )
+        loaded = {name: getattr(sys.modules.get(name), "__file__", None) for name in changed}
+        if code == 0 and any(loaded[name] != str(file) for name, file in changed.items()):
+            code = NOT_LOADED
     finally:
         os._exit(code)
 
@@ -168,10 +201,40 @@ def survivor(mutant: Mutant) -> dict[str, Any]:
     return {"module": mutant.module, "line": mutant.line, "operator": mutant.operator, "change": changed}
 
 
+def run(work: list[Mutant], tests: list[str], jobs: int, seconds: float, until: float) -> dict[str, Any]:
+    """What became of these mutants; `until`: no mutant is started after this moment."""
+    began, alive, ran = time.monotonic(), [], 0
+    if killed(None, tests, seconds):
+        raise SystemExit(f"{' '.join(tests)} fail without any mutant; mend them first")
+    with ThreadPoolExecutor(jobs) as pool:
+
+        def one(mutant: Mutant) -> bool | None:
+            return killed(mutant, tests, seconds) if time.monotonic() < until else None
+
+        for mutant, dead in zip(work, pool.map(one, work), strict=True):
+            ran += dead is not None
+            if dead is False:
+                alive.append(survivor(mutant))
+                print(f"{mutant.module}:{mutant.line} {mutant.operator}: {' '.join(alive[-1]['change'])}", flush=True)
+    print(f"{ran} of {len(work)} mutants run, {ran - len(alive)} killed, {time.monotonic() - began:.0f} s", flush=True)
+    return {"tests": tests, "mutants": len(work), "ran": ran, "killed": ran - len(alive), "survivors": alive}
+
+
+def released(sample: int, jobs: int, seconds: float, until: float) -> dict[str, Any]:
+    """So many mutants of every module of RELEASE, evenly spaced."""
+    made: dict[str, Any] = {}
+    for name, tests in RELEASE.items():
+        chosen, places = mutants(ROOT / "src" / "prophecy" / name, sample)
+        print(f"{name}: {len(chosen)} mutants of {places} places", flush=True)
+        made[name] = {"places": places} | run(chosen, tests, jobs, seconds, until)
+    return {"made_by": f"tools/mutate.py --release {sample}", "modules": made}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", type=Path)
     parser.add_argument("--tests", nargs="+", default=[])
+    parser.add_argument("--release", type=int, metavar="N", help="N mutants of each module of a release, no other")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--offset", type=int, default=0, help="which of the N is taken first")
     parser.add_argument("--jobs", type=int, default=1)
@@ -185,38 +248,18 @@ def main() -> int:
     if options.read:
         work = [Mutant(*entry) for entry in json.loads(options.read.read_text())]
     else:
-        work = [mutant for module in options.modules for mutant in mutants(module)]
+        work = [mutant for module in options.modules for mutant in mutants(module)[0]]
     if options.write:
         options.write.write_text(json.dumps(work))
         print(f"{len(work)} mutants")
         return 0
-    work = work[options.offset :: options.every]
     preload()
-    if killed(None, options.tests, options.seconds):
-        print("the tests fail without any mutant; mend them first")
-        return 1
-    began, alive, ran = time.monotonic(), [], 0
-    with ThreadPoolExecutor(options.jobs) as pool:
-
-        def one(mutant: Mutant) -> bool | None:
-            return killed(mutant, options.tests, options.seconds) if time.monotonic() - began < options.until else None
-
-        for mutant, dead in zip(work, pool.map(one, work), strict=True):
-            if dead is None:
-                continue
-            ran += 1
-            if not dead:
-                alive.append(survivor(mutant))
-                print(f"{mutant.module}:{mutant.line} {mutant.operator}: {' '.join(alive[-1]['change'])}", flush=True)
-    result = {
-        "made_by": "tools/mutate.py",
-        "tests": options.tests,
-        "mutants": len(work),
-        "ran": ran,
-        "killed": ran - len(alive),
-        "survivors": alive,
-    }
-    print(f"{ran} of {len(work)} mutants run, {ran - len(alive)} killed, {time.monotonic() - began:.0f} s")
+    until = time.monotonic() + options.until
+    if options.release:
+        result = released(options.release, options.jobs, options.seconds, until)
+    else:
+        work = work[options.offset :: options.every]
+        result = {"made_by": "tools/mutate.py"} | run(work, options.tests, options.jobs, options.seconds, until)
     if options.out:
         options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     return 0

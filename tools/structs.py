@@ -48,9 +48,8 @@ def sizes() -> dict[str, int]:
     return {
         **own,
         **{name: getattr(members, name) for name in ("LAGS", "ORDER", "MEMORY", "FEATURES", "SHORTS", "LONGS")},
-        **{
-            name: getattr(members, name) for name in ("FIXED", "BANK", "MEMBERS", "WIDTH", "FACTORS", "AWAKE", "AROUND")
-        },
+        **{name: getattr(members, name) for name in ("FIXED", "BANK", "MEMBERS", "AHEAD_MEMBERS")},
+        **{name: getattr(members, name) for name in ("WIDTH", "FACTORS", "AWAKE", "AROUND")},
         **{name: len(some) for name, some in counts.items()},
         "SHORT_ROW": members.padded(members.SHORTS),
         "LONG_ROW": members.padded(members.ORDER + members.LONGS),

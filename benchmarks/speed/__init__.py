@@ -1,4 +1,1 @@
-"""Speed: every one beside a peer and a ceiling of the same run, and none without a check of the numbers.
-
-A case is a function in `cpu.CASES` or `gpu.CASES`.
-"""
+"""Speed: every one beside a peer and a ceiling of the same run, and none without a check of the numbers."""

@@ -5,13 +5,10 @@ compared with the float64 step on a few series), and timed by `triton.testing.do
 between).
 """
 
-from __future__ import annotations
-
-import dataclasses
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,17 +17,13 @@ import triton.testing
 from torch import Tensor
 
 import prophecy
+from benchmarks.speed.cpu import system_of
 from benchmarks.speed.measure import Case, Entry, relative_error
 from benchmarks.speed.peers import torch_fft, torch_loop
 from prophecy.engines import torch_engine, triton_blocks, triton_engine
 from prophecy.system import System
 
 DEVICE = torch.device("cuda")
-
-
-def system_of(order: int, dtype: Any) -> System:
-    """LegT with a window of 4 N² samples: far from the rule's pole, near enough that the state matters as much as u."""
-    return prophecy.next_value(prophecy.legt(order, window=4.0 * order**2), dt=1.0).astype(dtype)
 
 
 def clock(function: Callable[[], object], budget_ms: float = 60.0, which: str = "median") -> float:
@@ -71,31 +64,22 @@ def reference_is_right(order: int) -> float:
     return relative_error(torch_engine.predict(system, u)[0].cpu().numpy(), expected)
 
 
-@dataclasses.dataclass(frozen=True)
-class Size:
-    """What a case runs over, how right it must be and what it should reach."""
-
+class Size(NamedTuple):
     order: int
     series: int
     samples: int
-    dtype: Any
-    tolerance: float
-    goals: dict[str, float]
+    dtype: Any = np.float32
+    tolerance: float = 5e-7
 
 
-# Order, series, samples, the relative error that ours must stay below, and the least ratio to peers (the targets).
 SIZES = {
-    "gpu-16": Size(16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}),
-    "gpu-64": Size(64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}),
-    "gpu-32": Size(32, 8192, 16384, np.float32, 5e-7, {}),
-    "gpu-128": Size(128, 8192, 16384, np.float32, 5e-7, {}),
-    "gpu-long": Size(64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}),
-    "gpu-double": Size(64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}),
+    **{f"gpu-{order}": Size(order, 8192, 16384) for order in (16, 64, 32, 128)},
+    "gpu-long": Size(64, 4, 1 << 24),
+    "gpu-double": Size(64, 8192, 16384, np.float64, 1e-13),
 }
 
 
 def run(name: str, rounds: int, quick: bool) -> Case:
-    """One case: ceiling, our kernel, peers."""
     size = SIZES[name]
     system = system_of(size.order, size.dtype)
     u = data(size.series, size.samples, torch.float32 if size.dtype == np.float32 else torch.float64)
@@ -104,16 +88,10 @@ def run(name: str, rounds: int, quick: bool) -> Case:
     triton_engine.predict(system, u, plan=plan, out=out)
     error, worst = errors(system, u, out)
     kind = str(np.dtype(size.dtype))
-    settings = {
-        "order": size.order,
-        "series": size.series,
-        "samples": size.samples,
-        "dtype": kind,
-        "bytes": 2 * u.nbytes,
-    }
-    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst}
+    settings = {"order": size.order, "series": size.series, "samples": size.samples, "dtype": kind}
+    settings |= {"bytes": 2 * u.nbytes, "plan": plan._asdict(), "worst_series_error": worst}
     title = f"{name}: {size.series} × {size.samples}, N = {size.order}, {kind}"
-    case = Case(name, title, settings, u.numel(), size.tolerance, goals=size.goals)
+    case = Case(name, title, settings, u.numel(), size.tolerance)
     case.entries.append(Entry("copy", "ceiling", clock(lambda: out.copy_(u))))
     took = clock(lambda: triton_engine.predict(system, u, plan=plan, out=out), 150.0)
     case.entries.append(Entry("fused Triton kernel", "ours", took, error))
@@ -147,7 +125,6 @@ def peers(system: System, u: Tensor) -> list[Entry]:
 
 
 def scaling(rounds: int, quick: bool) -> list[dict[str, Any]]:
-    """Seconds against series, samples and order, one of them at a time; the least of some runs."""
     rows = []
     points = [(2**k, 4096, 64) for k in range(18)] + [(8192, 2**k, 64) for k in range(6, 18)]
     points += [(4, 2**k, 64) for k in range(6, 27, 2)] + [(8192, 16384, n) for n in (8, 16, 24, 32, 48, 64, 96, 128)]
@@ -168,12 +145,7 @@ CASES: dict[str, Callable[[int, bool], Case]] = {name: partial(run, name) for na
 
 
 def facts() -> dict[str, Any]:
-    """The device and what runs on it; how far the reference of the checks is from the plain step."""
     properties = torch.cuda.get_device_properties(DEVICE)
-    return {
-        "device": properties.name,
-        "multiprocessors": properties.multi_processor_count,
-        "torch": torch.__version__,
-        "triton": triton.__version__,
-        "reference_against_step": {str(n): reference_is_right(n) for n in (16, 64)},
-    }
+    device = {"device": properties.name, "multiprocessors": properties.multi_processor_count}
+    versions = {"torch": torch.__version__, "triton": triton.__version__}
+    return {**device, **versions, "reference_against_step": {str(n): reference_is_right(n) for n in (16, 64)}}

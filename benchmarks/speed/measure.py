@@ -1,12 +1,12 @@
 """What all benchmarks share: timing in turns, errors against the float64 step, cases as plain dictionaries."""
 
-from __future__ import annotations
-
 import platform
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,31 @@ class Entry:
     seconds: float
     error: float | None = None
     extrapolated: float = 1.0
-    note: str = ""
 
 
 @dataclass
 class Case:
-    """What was run, the contestants, how right ours must be, and the ratios ours should reach."""
-
     case: str
     title: str
     settings: dict[str, Any]
     samples: int
     tolerance: float
     entries: list[Entry] = field(default_factory=list)
-    goals: dict[str, float] = field(default_factory=dict)
-    note: str = ""
+
+    def enter(
+        self,
+        took: Mapping[str, float],
+        ours: Mapping[str, float],
+        ceilings: Sequence[str] = (),
+        shares: Mapping[str, float] | None = None,
+        checks: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Add contestants by their seconds. ours, checks: errors of ours and of peers; shares: see `extrapolated`."""
+        for name, seconds in took.items():
+            kind = "ours" if name in ours else "ceiling" if name in ceilings else "peer"
+            share, errors = (shares or {}).get(name, 1.0), {**(checks or {}), **ours}
+            self.entries.append(Entry(name, kind, seconds / share, errors.get(name), share))
+        return self
 
     def ours(self) -> Entry:
         return min((entry for entry in self.entries if entry.kind == "ours"), key=lambda entry: entry.seconds)
@@ -57,10 +67,7 @@ class Case:
         return {entry.name: entry.seconds / ours for entry in self.entries if entry.kind != "ours"}
 
     def as_dict(self) -> dict[str, Any]:
-        made = asdict(self)
-        made["passed"] = self.passed()
-        made["ratios"] = self.ratios() if self.passed() else {}
-        return made
+        return {**asdict(self), "passed": self.passed(), "ratios": self.ratios() if self.passed() else {}}
 
 
 def in_turns(functions: Mapping[str, Callable[[], object]], rounds: int, warm: bool = True) -> dict[str, float]:
@@ -86,26 +93,13 @@ def relative_error(found: Array, expected: Array) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
     import scipy
 
-    return {
-        "processor": _processor(),
-        "cores": _machine.cores(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "system": platform.system(),
-    }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        return names[0] if names else platform.processor()
-    except OSError:
-        return platform.processor()
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}
+    file = Path("/proc/cpuinfo")
+    names = re.findall(r"(?m)^model name\s*: (.+)$", file.read_text()) if file.exists() else []
+    processor = names[0] if names else platform.processor()
+    return {"processor": processor, "cores": _machine.cores(), **versions, "system": platform.system()}
 
 
 def seconds(value: float) -> str:
@@ -118,13 +112,10 @@ def seconds(value: float) -> str:
 
 def describe(case: Case) -> str:
     """The case as lines of text: no speed when the check failed."""
-    lines = [f"{case.title}"]
     if not case.passed():
-        wrong = [f"{e.name}: error {e.error}" for e in case.entries if e.kind == "ours"]
-        return "\n".join(
-            [*lines, f"  FAILED its check (tolerance {case.tolerance:g}); no speed is reported: {'; '.join(wrong)}"]
-        )
-    ratios = case.ratios()
+        wrong = "; ".join(f"{e.name}: error {e.error}" for e in case.entries if e.kind == "ours")
+        return f"{case.title}\n  FAILED its check (tolerance {case.tolerance:g}); no speed is reported: {wrong}"
+    lines, ratios = [case.title], case.ratios()
     for entry in sorted(case.entries, key=lambda e: e.seconds):
         rate = case.samples / entry.seconds
         error = "" if entry.error is None else f"  error {entry.error:.1e}"
@@ -135,7 +126,4 @@ def describe(case: Case) -> str:
         mark = {"ours": "*", "peer": " ", "ceiling": "‾"}[entry.kind]
         each = seconds(entry.seconds / case.samples)
         lines.append(f"  {mark} {entry.name:<34} {each:>9} a sample  {rate:9.3g}/s{error}{ratio}{part}")
-    for name, least in case.goals.items():
-        got = ratios.get(name, float("nan"))
-        lines.append(f"    goal: {name} ≥ {least:g}: {got:.3g} {'reached' if got >= least else 'missed'}")
     return "\n".join(lines)

@@ -1,31 +1,22 @@
 """The peers: how the same predictions are computed elsewhere, as well as we can make it run."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft, signal
 
+from benchmarks.speed.measure import Array
 from prophecy import _machine
 from prophecy.engines import lifting
 from prophecy.system import ScaledSystem, System
-
-Array = NDArray[Any]
 
 
 def plain_steps(system: System | ScaledSystem, values: list[float]) -> list[float]:
     """The textbook loop over one stream: two NumPy lines per value, and for LegS the matrices of each step."""
     x, outputs = np.zeros(system.order), []
-    if isinstance(system, System):
-        A, B, C, D = system.A, system.B, system.C, system.D
-        for value in values:
-            x = A @ x + B * value
-            outputs.append(float(C @ x + D * value))
-        return outputs
-    for value, (A, B, C, D) in zip(values, system.steps(0), strict=False):
+    for count, value in enumerate(values, 1):
+        A, B, C, D = system.at(count)
         x = A @ x + B * value
         outputs.append(float(C @ x + D * value))
     return outputs
@@ -33,7 +24,7 @@ def plain_steps(system: System | ScaledSystem, values: list[float]) -> list[floa
 
 def scipy_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
     """Causal convolution with the whole kernel by SciPy's FFT on all cores, in groups of rows that suit the caches."""
-    time = u.shape[1]
+    time, cores = u.shape[1], _machine.cores()
     padded = fft.next_fast_len(2 * time - 1, real=True)
     kernel = fft.rfft(lifting.lift(system, time).kernel, padded)
     y = np.empty_like(u)
@@ -41,9 +32,9 @@ def scipy_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
     def convolve() -> Array:
         for first in range(0, len(u), rows):
             some = slice(first, first + rows)
-            spectrum = fft.rfft(u[some], padded, axis=1, workers=_machine.cores())
+            spectrum = fft.rfft(u[some], padded, axis=1, workers=cores)
             spectrum *= kernel
-            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=_machine.cores())[:, :time]
+            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=cores)[:, :time]
         return y
 
     return convolve
@@ -53,13 +44,7 @@ def scipy_dlsim(system: System, u: Array) -> Callable[[], Array]:
     """`scipy.signal.dlsim` of one series. It reads y before the step, so C and D are carried one step on."""
     A, B, C, D = system.A, system.B[:, None], system.C[None, :], system.D
     shifted = (A, B, C @ A, np.atleast_2d(C @ B + D), 1.0)
-
-    def simulate() -> Array:
-        _, y, _ = signal.dlsim(shifted, u[:, None])
-        made: Array = y[:, 0]
-        return made
-
-    return simulate
+    return lambda: np.asarray(signal.dlsim(shifted, u[:, None])[1][:, 0])
 
 
 def torch_loop(system: System, u: Any, steps: int | None = None) -> Callable[[], Any]:
@@ -92,10 +77,8 @@ def torch_fft(system: System, u: Any, rows: int | None = 64) -> Callable[[], Any
     data = torch.as_tensor(u)
     time = data.shape[1]
     padded = fft.next_fast_len(2 * time - 1, real=True)
-    kernel = torch.from_numpy(np.array(lifting.lift(system.astype(np.float64), time).kernel)).to(
-        data.device, data.dtype
-    )
-    spectrum, y = torch.fft.rfft(kernel, padded), torch.empty_like(data)
+    kernel = torch.from_numpy(np.array(lifting.lift(system.astype(np.float64), time).kernel))
+    spectrum, y = torch.fft.rfft(kernel.to(data.device, data.dtype), padded), torch.empty_like(data)
     group = len(data) if rows is None else rows
 
     def convolve() -> Any:
@@ -108,7 +91,6 @@ def torch_fft(system: System, u: Any, rows: int | None = 64) -> Callable[[], Any
 
 
 def river_forecasts(model: Any, values: list[float]) -> list[float]:
-    """A river forecaster over a stream: after each value, its forecast of the next."""
     outputs = []
     for k, value in enumerate(values):
         model.learn_one(value)
@@ -118,22 +100,24 @@ def river_forecasts(model: Any, values: list[float]) -> list[float]:
 
 
 def holt_winters(values: list[float]) -> list[float]:
-    """river's cheapest forecaster: a level and a trend."""
     from river import time_series
 
     return river_forecasts(time_series.HoltWinters(alpha=0.3, beta=0.1), values)
 
 
-def recursive_least_squares(values: list[float], lags: int = 8, forget: float = 0.999) -> list[float]:
-    """Autoregression fitted as it goes, by the textbook recursion: after each value, its forecast of the next."""
-    past, weights, P = np.zeros(lags), np.zeros(lags), 1e4 * np.eye(lags)
-    outputs = []
-    for value in values:
-        gain = P @ past
-        gain /= forget + past @ gain
-        weights = weights + gain * (value - weights @ past)
-        P = (P - np.outer(gain, past @ P)) / forget
-        past[1:] = past[:-1]
-        past[0] = value
-        outputs.append(float(weights @ past))
-    return outputs
+def least_squares(u: Array, lags: Sequence[int], forgetting: float = 0.9995, prior: float = 1e4) -> Array:
+    """Recursive least squares on these lags, relative to the newest value; y[k] predicts u[k + 1]."""
+    scale = float(np.std(u)) or 1.0
+    x, back = u / scale, np.array(lags)
+    weights, covariance = np.zeros(len(lags)), prior * np.eye(len(lags))
+    out, longest = u.copy(), int(back.max())
+    for k in range(longest + 1, len(u)):
+        phi = x[k - 1 - back] - x[k - 1]
+        gain = covariance @ phi
+        gain /= forgetting + phi @ gain
+        weights = weights + gain * (x[k] - x[k - 1] - weights @ phi)
+        covariance = (covariance - np.outer(gain, phi @ covariance)) / forgetting
+        covariance = 0.5 * (covariance + covariance.T)
+        if k > longest + 1.5 * len(lags):
+            out[k] = u[k] + scale * float(weights @ (x[k - back] - x[k]))
+    return out

@@ -3,9 +3,8 @@
     python -m reproduction.trained --device cuda --out folder       # all runs at full size
     python -m reproduction.trained --out folder --small             # the same code in miniature
 
-Each run writes `folder/<run>.json` with device, versions and seconds when it ends; runs whose file exists are skipped,
-so an interrupted command is taken up by giving it again. The files of the full runs are part of the package
-(`reproduction/data/trained`); `python -m reproduction` repeats every run in a shortened form and shows both.
+Runs whose file `folder/<run>.json` exists are skipped. The files of the full runs are in `reproduction/data/trained`;
+`python -m reproduction` repeats every run in a shortened form and shows both.
 
 | run | what is trained | read by |
 |---|---|---|

@@ -1,7 +1,5 @@
 """Makes the trained results: one file per run, each written when it ends, finished ones skipped."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Sequence
@@ -9,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from prophecy import _files
-from reproduction import trained_runs
 from reproduction.trained import common, memories, perceptron, readouts, selective
 
 Run = Callable[[str, Sequence[int]], dict[str, Any]]
@@ -44,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="RUN", help=f"all if none: {', '.join(runs())}")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--have", type=Path, help="folder whose finished runs are skipped too")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--small", action="store_true", help="the same code in miniature")
     given = parser.parse_args(arguments)
@@ -58,11 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         target = given.out / f"{name}.json"
         if given.names and name not in given.names:
             continue
-        if target.exists() or (given.have is not None and (given.have / target.name).exists()):
+        if target.exists():
             print(f"{name}: there already", flush=True)
             continue
         result = run(given.device, given.seeds)
-        text = json.dumps(trained_runs.packed(rounded({"run": name, **result})), allow_nan=False, separators=(",", ":"))
+        text = json.dumps(rounded({"run": name, **result}), allow_nan=False, separators=(",", ":"))
         _files.write_atomic(target, (text + "\n").encode())
         print(f"{name}: {result['seconds']:.1f} s on {result['device']}", flush=True)
 

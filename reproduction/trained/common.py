@@ -1,7 +1,5 @@
 """What all trained runs share: plans, data, devices, impulse responses and the shape of a results file."""
 
-from __future__ import annotations
-
 import math
 import platform
 import time
@@ -44,9 +42,9 @@ class TrainingPlan:
         """The first sample whose successor is a target."""
         return self.samples // 2
 
-    def check_steps(self) -> list[int]:
-        """Steps at which the evaluation sets are scored: 0, then evenly in the logarithm, and the last."""
-        spaced = np.geomspace(1, max(self.steps, 1), self.checks).round().astype(int)
+    def check_steps(self, count: int | None = None) -> list[int]:
+        """Steps at which something is recorded, `checks` if not told: 0, then evenly in the logarithm, and the last."""
+        spaced = np.geomspace(1, max(self.steps, 1), count or self.checks).round().astype(int)
         return sorted({0, *(int(step) for step in spaced), self.steps})
 
 
@@ -134,28 +132,25 @@ def features(A: Tensor, B: Tensor, u: Tensor, start: int, piece: int = 50) -> Te
 
 
 def torch_device(name: str) -> torch.device:
-    """The named device; a clear refusal if it is not there."""
     if name == "cuda" and not torch.cuda.is_available():
         raise ValueError("device 'cuda' is not available to torch here; use --device cpu")
     return torch.device(name)
 
 
 def origin(device: torch.device, began: float, seeds: Sequence[int]) -> dict[str, Any]:
-    """Where, with what and in how many seconds a run was made."""
     threads = torch.get_num_threads()
     processor = f"CPU, {threads} thread{'s' if threads > 1 else ''}"
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor
-    return {
-        "device": name,
-        "versions": {
-            "prophecy": __version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-        },
-        "seconds": time.perf_counter() - began,
-        "seeds": list(seeds),
-    }
+    versions = {"prophecy": __version__, "python": platform.python_version()}
+    versions |= {"torch": torch.__version__, "numpy": np.__version__}
+    return {"device": name, "versions": versions, "seconds": time.perf_counter() - began, "seeds": list(seeds)}
+
+
+def scores(dataset: str, variant: str, seeds: Sequence[int], errors: Sequence[Tensor] | Tensor) -> list[dict[str, Any]]:
+    """Mean absolute errors of a variant, one for each seed."""
+    means = [finite(float(error.abs().mean())) for error in errors]
+    about = {"dataset": dataset, "variant": variant}
+    return [{**about, "seed": seed, "mae": mean} for seed, mean in zip(seeds, means, strict=True)]
 
 
 def finite(value: float) -> float | None:

@@ -6,8 +6,6 @@ trains the continuous A and B (window 1), discretised anew at every step; "IV di
 to show what becomes of it, and "random, all trained" starts all four from random values.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -59,7 +57,6 @@ class TrainedMemory:
 def train(
     plan: TrainingPlan, reading: str = "radians", seeds: Sequence[int] = (0, 1, 2), device: str = "cpu"
 ) -> dict[str, Any]:
-    """Train every setting for every seed; scores on the evaluation sets, None where a model has diverged."""
     where, began = common.torch_device(device), time.perf_counter()
     pools = torch.stack([torch.tensor(common.training_pool(plan, reading, seed), device=where) for seed in seeds])
     sets = {name: torch.tensor(u, device=where) for name, u in common.evaluation_sets(plan, reading).items()}
@@ -78,13 +75,8 @@ def train(
             layer.optimiser.zero_grad(set_to_none=True)
             torch.autograd.backward(layer.errors(u, transformed, plan.start).abs().mean(dim=(-1, -2)).sum())
             layer.optimiser.step()
-    return {
-        "plan": asdict(plan),
-        "reading": reading,
-        "variants": [{"name": name} for name in layers],
-        "history": history,
-        **common.origin(where, began, seeds),
-    }
+    made = {"plan": asdict(plan), "reading": reading, "variants": [{"name": name} for name in layers]}
+    return made | {"history": history} | common.origin(where, began, seeds)
 
 
 def _scores(
@@ -96,7 +88,5 @@ def _scores(
             transformed = common.spectrum(u, start)
             for name, layer in layers.items():
                 errors = layer.errors(u.expand(len(seeds), -1, -1), transformed, start)
-                for seed, error in zip(seeds, errors, strict=True):
-                    mae = common.finite(float(error.abs().mean()))
-                    found.append({"dataset": dataset, "variant": name, "seed": seed, "mae": mae})
+                found += common.scores(dataset, name, seeds, errors)
     return found

@@ -4,8 +4,6 @@ Twice: on the context of each trajectory alone, which is what the solved readout
 trajectories of the same system, which they do not. All networks of a run are trained side by side as one batch.
 """
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import time
@@ -67,7 +65,6 @@ class Perceptrons(nn.Module):
 def train(
     plan: PerceptronPlan, seeds: Sequence[int] = (0, 1, 2), device: str = "cpu", jobs: int | None = None
 ) -> dict[str, Any]:
-    """Train all networks; one-step errors and valid prediction times on the same futures as the solved readouts."""
     where, began = common.torch_device(device), time.perf_counter()
     systems = products.SYSTEMS[: plan.systems]
     own = [(name, products.FIRST + i) for name in systems for i in range(plan.trajectories)]
@@ -81,7 +78,7 @@ def train(
         before = [_joined([memories.rows(f.context) for f in further if f.system == c.system]) for c in cases]
         for kind, data in (("in context", inside), ("beforehand", before)):
             model, scale = _trained(plan, data, seeds, where)
-            for s, scored in zip(seeds, _scores(model, scale, cases, memories, seeds, where), strict=True):
+            for s, scored in zip(seeds, _scores(model, scale, cases, memories, len(seeds)), strict=True):
                 named = [{"system": c.system, "trajectory": c.seed, **x} for c, x in zip(cases, scored, strict=True)]
                 results.append({"kind": kind, "order": order, "window": window, "seed": s, "cases": named})
     return {"plan": asdict(plan), "results": results, **common.origin(where, began, seeds)}
@@ -119,19 +116,12 @@ def _trained(
 
 
 def _scores(
-    model: Perceptrons,
-    scale: Tensor,
-    cases: Sequence[products.Case],
-    memories: products.Memories,
-    seeds: Sequence[int],
-    device: torch.device,
+    model: Perceptrons, scale: Tensor, cases: Sequence[products.Case], memories: products.Memories, count: int
 ) -> list[list[dict[str, Any]]]:
-    """All networks run on side by side; the rest is the same code as for the solved readouts."""
-
     def change(z: common.Array) -> common.Array:
         with torch.no_grad():
-            said = model(torch.tensor(z, device=device)) * scale
+            said = model(torch.tensor(z, device=scale.device)) * scale
         return np.asarray(said.cpu().numpy(), dtype=np.float64)
 
-    scored = products.scores(list(cases) * len(seeds), memories, change)
-    return [scored[i * len(cases) : (i + 1) * len(cases)] for i in range(len(seeds))]
+    scored = products.scores(list(cases) * count, memories, change)
+    return [scored[i * len(cases) : (i + 1) * len(cases)] for i in range(count)]

@@ -11,12 +11,10 @@ its own output from each true start and all R values count: with û = w z the ne
 shifted readouts, Σ_i v_i w z[k - i]. It starts as the identity.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,10 +32,7 @@ DISTANCES = 60
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to train a readout. `start` is "construction", "random" (N(0, I)) or "copy" (C = 0, D = 1).
-
-    `decay` lowers the learning rate to 0 along a cosine; the paper's stays constant.
-    """
+    """`start` is "construction", "random" (N(0, I)) or "copy" (C = 0, D = 1); `decay`: the rate falls as a cosine."""
 
     name: str
     start: str
@@ -50,7 +45,6 @@ class Variant:
 
     @property
     def run(self) -> int:
-        """Steps of the model's own output per true start."""
         return round(1 / self.teacher)
 
 
@@ -78,8 +72,7 @@ FURTHER = (
 VARIANTS = {"radians": PAPER + FURTHER, "cycles": PAPER}
 
 
-@dataclass(frozen=True)
-class FixedMemory:
+class FixedMemory(NamedTuple):
     """Discrete A, B of every seed, and the states they leave on the training pool and the evaluation sets."""
 
     A: Tensor
@@ -128,8 +121,8 @@ class Readouts:
                     made[name] = self._convolved(name, y, truth)
             for variant in self.variants.values():
                 if variant.memory == kind and variant.run > 1:
-                    A, B = memories[kind].A, memories[kind].B
-                    made[variant.name] = _free_errors(A, B, self.weights[variant.name], states, truth, variant.run)
+                    weights = self.weights[variant.name]
+                    made[variant.name] = _free_errors(memories[kind], weights, states, truth, variant.run)
         return made
 
     def _convolved(self, name: str, y: Tensor, truth: Tensor) -> Tensor:
@@ -166,16 +159,16 @@ def free_weights(A: Tensor, B: Tensor, w: Tensor, run: int) -> Tensor:
     return torch.stack(rows, dim=1)
 
 
-def _free_errors(A: Tensor, B: Tensor, w: Tensor, z: Tensor, truth: Tensor, run: int) -> Tensor:
+def _free_errors(memory: FixedMemory, w: Tensor, z: Tensor, truth: Tensor, run: int) -> Tensor:
     """Errors of `run` steps on the model's own output from every run-th sample: (seed, batch, starts, run)."""
     starts = truth.shape[-1] // run
     wanted = truth[..., : starts * run].reshape(*truth.shape[:-1], starts, run)
-    said: Tensor = torch.einsum("sbtn,sjn->sbtj", z[..., : starts * run : run, :], free_weights(A, B, w, run))
+    weights = free_weights(memory.A, memory.B, w, run)
+    said: Tensor = torch.einsum("sbtn,sjn->sbtj", z[..., : starts * run : run, :], weights)
     return said - wanted
 
 
 def loop_radius(A: Array, B: Array, w: Array) -> float | None:
-    """Spectral radius of the model run on its own output."""
     order = len(B)
     loop = np.zeros((order + 1, order + 1))
     loop[:-1, :-1] = A
@@ -190,7 +183,6 @@ def train(
     device: str = "cpu",
     variants: Sequence[Variant] | None = None,
 ) -> dict[str, Any]:
-    """Train every variant for every seed; scores on the evaluation sets and distances from the construction."""
     where, began = common.torch_device(device), time.perf_counter()
     chosen = VARIANTS[reading] if variants is None else tuple(variants)
     pools = np.stack([common.training_pool(plan, reading, seed) for seed in seeds])
@@ -201,10 +193,8 @@ def train(
     truths = torch.tensor(pools, device=where)[:, :, plan.start + 1 :]
     readouts = Readouts(plan, chosen, seeds, where)
     batches = [common.Batches(plan, seed) for seed in seeds]
-    checks, history, marks = plan.check_steps(), [], []
+    checks, marked, history, marks = plan.check_steps(), plan.check_steps(DISTANCES), [], []
     wanted = {name: torch.tensor(u, device=where)[:, plan.start + 1 :] for name, u in sets.items()}
-    spaced = np.geomspace(1, max(plan.steps, 1), DISTANCES).round().astype(int)
-    marked = {0, *(int(step) for step in spaced), plan.steps}
     for step in range(plan.steps + 1):
         if step in marked:
             marks.append({"step": step, **_distances(readouts)})
@@ -223,10 +213,8 @@ def train(
             optimiser.step()
         for schedule in readouts.schedules:
             schedule.step()
-    return {
-        "plan": asdict(plan),
-        "reading": reading,
-        "variants": [asdict(variant) for variant in chosen],
+    about = {"plan": asdict(plan), "reading": reading, "variants": [asdict(variant) for variant in chosen]}
+    return about | {
         "history": history,
         "distances": marks,
         "ahead": _ahead(readouts, memories, wanted, seeds),
@@ -242,21 +230,18 @@ def _memory(
     system = next_value(legt(plan.order, window=1.0), dt=1.0 / plan.samples)
     pairs = [(system.A, system.B) if kind == "LegT" else common.random_memory(plan.order, seed) for seed in seeds]
     A, B = (torch.tensor(np.stack(part), device=device) for part in zip(*pairs, strict=True))
-    pool = torch.stack(
-        [common.features(A[s], B[s], torch.tensor(u, device=device), plan.start) for s, u in enumerate(pools)]
-    )
-    scored = {}
-    for name, u in sets.items():
-        inputs = torch.tensor(u, device=device)
-        own = range(len(seeds)) if kind == "random" else (0,)
-        scored[name] = torch.stack([common.features(A[s], B[s], inputs, plan.start) for s in own])
-    return FixedMemory(A, B, pool, scored)
+
+    def features(s: int, u: Array) -> Tensor:
+        return common.features(A[s], B[s], torch.tensor(u, device=device), plan.start)
+
+    own = range(len(seeds)) if kind == "random" else (0,)
+    scored = {name: torch.stack([features(s, u) for s in own]) for name, u in sets.items()}
+    return FixedMemory(A, B, torch.stack([features(s, u) for s, u in enumerate(pools)]), scored)
 
 
 def _scores(
     readouts: Readouts, memories: dict[str, FixedMemory], wanted: dict[str, Tensor], seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """One-step errors of every variant (and II, the construction itself) on every set."""
     found = []
     with torch.no_grad():
         for dataset, truth in wanted.items():
@@ -264,14 +249,10 @@ def _scores(
                 z = memories[variant.memory].sets[dataset]
                 said = torch.einsum("sbtn,sn->sbt", z.expand(len(seeds), -1, -1, -1), readouts.weights[name])
                 errors = readouts._convolved(name, said, truth.expand(len(seeds), -1, -1))
-                found += [_score(dataset, name, seed, e) for seed, e in zip(seeds, errors, strict=True)]
+                found += common.scores(dataset, name, seeds, errors)
             errors = torch.einsum("btn,n->bt", memories["LegT"].sets[dataset][0], readouts.construction) - truth
-            found += [_score(dataset, "II", seed, errors) for seed in seeds]
+            found += common.scores(dataset, "II", seeds, [errors] * len(seeds))
     return found
-
-
-def _score(dataset: str, variant: str, seed: int, errors: Tensor) -> dict[str, Any]:
-    return {"dataset": dataset, "variant": variant, "seed": seed, "mae": common.finite(float(errors.abs().mean()))}
 
 
 def _distances(readouts: Readouts) -> dict[str, Any]:
@@ -293,33 +274,19 @@ def _ahead(
     weights["II"] = readouts.construction.expand(len(seeds), -1)
     with torch.no_grad():
         for name, w in weights.items():
-            kind = readouts.variants[name].memory if name in readouts.variants else "LegT"
-            memory = memories[kind]
-            errors = {
-                dataset: _free_errors(
-                    memory.A,
-                    memory.B,
-                    w,
-                    memory.sets[dataset].expand(len(seeds), -1, -1, -1),
-                    truth.expand(len(seeds), -1, -1),
-                    min(max(AHEAD), truth.shape[-1]),
-                )
-                for dataset, truth in wanted.items()
-            }
+            memory = memories[readouts.variants[name].memory if name in readouts.variants else "LegT"]
+            errors = {}
+            for dataset, truth in wanted.items():
+                z, true = memory.sets[dataset].expand(len(seeds), -1, -1, -1), truth.expand(len(seeds), -1, -1)
+                errors[dataset] = _free_errors(memory, w, z, true, min(max(AHEAD), truth.shape[-1]))
             for s, seed in enumerate(seeds):
                 pair = memory.A[s].cpu().numpy(), memory.B[s].cpu().numpy()
                 mae = {
                     dataset: [common.finite(float(e[s, ..., h - 1].abs().mean())) for h in AHEAD if h <= e.shape[-1]]
                     for dataset, e in errors.items()
                 }
-                made.append(
-                    {
-                        "variant": name,
-                        "seed": seed,
-                        "radius": loop_radius(*pair, w[s].detach().cpu().numpy()),
-                        "mae": mae,
-                    }
-                )
+                radius = loop_radius(*pair, w[s].detach().cpu().numpy())
+                made.append({"variant": name, "seed": seed, "radius": radius, "mae": mae})
     return made
 
 
@@ -335,5 +302,5 @@ def _solved(
         readout = torch.tensor(w, device=truths.device)
         for dataset, truth in wanted.items():
             errors = torch.einsum("btn,n->bt", memory.sets[dataset][0], readout) - truth
-            made.append(_score(dataset, "solved", seed, errors))
+            made += common.scores(dataset, "solved", [seed], [errors])
     return made

@@ -8,8 +8,6 @@ The states are made by `prophecy.nn.scan`. The model is trained on the clean nex
 told, and starts at copying the last value.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence
@@ -77,7 +75,6 @@ class SelectiveSSM(nn.Module):
 
 
 def train(plan: SelectivePlan, seeds: Sequence[int] = (0, 1, 2), device: str = "cpu") -> dict[str, Any]:
-    """Train every size for every seed; errors by outlier rate and by samples since the last switch."""
     where, began = common.torch_device(device), time.perf_counter()
     data = switching.sequences(plan.pool, None, seed=1)
     pool = [torch.tensor(x, dtype=torch.float32, device=where) for x in (data.seen, data.clean)]
@@ -87,9 +84,8 @@ def train(plan: SelectivePlan, seeds: Sequence[int] = (0, 1, 2), device: str = "
         for seed in seeds:
             losses, model = _trained(plan, channels, states, seed, pool[0], pool[1], kept)
             made = {"channels": channels, "states": states, "seed": seed, "losses": losses}
-            models.append(
-                {**made, "parameters": sum(p.numel() for p in model.parameters()), **scores(model, plan, where)}
-            )
+            size = sum(p.numel() for p in model.parameters())
+            models.append({**made, "parameters": size, **scores(model, plan, where)})
     return {"plan": asdict(plan), "models": models, **common.origin(where, began, seeds)}
 
 
@@ -118,8 +114,6 @@ def _trained(
 
 
 def scores(model: SelectiveSSM, plan: SelectivePlan, device: torch.device) -> dict[str, Any]:
-    """MSE against the clean next value by outlier rate, and by samples since the switch at 5 % outliers."""
-
     def predict(u: common.Array) -> common.Array:
         with torch.no_grad():
             said = model(torch.tensor(u, dtype=torch.float32, device=device))

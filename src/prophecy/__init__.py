@@ -21,59 +21,33 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Basis",
-    "Failure",
-    "Fleet",
-    "Forecast",
-    "Forecasts",
-    "Predictor",
-    "Prophecy",
-    "System",
-    "backtest",
-    "derivative",
-    "forecast",
-    "forecast_many",
-    "fout",
-    "legs",
-    "legt",
-    "next_value",
-    "run",
-]
+    "Basis", "Failure", "Fleet", "Forecast", "Forecasts", "Predictor", "Prophecy", "System", "backtest", "derivative",
+    "forecast", "forecast_many", "fout", "legs", "legt", "next_value", "run",
+]  # fmt: skip
 
-_HOMES = {
-    "Basis": "bases",
-    "Failure": "_forecast",
-    "Fleet": "fleet",
-    "Forecast": "_forecast",
-    "Forecasts": "tables",
-    "Predictor": "predictor",
-    "Prophecy": "streams",
-    "System": "system",
-    "backtest": "tables",
-    "derivative": "constructions",
-    "forecast": "tables",
-    "forecast_many": "tables",
-    "fout": "bases",
-    "legs": "bases",
-    "legt": "bases",
-    "next_value": "constructions",
-    "run": "engines",
+_MODULES = {
+    "_forecast": ("Failure", "Forecast"),
+    "bases": ("Basis", "fout", "legs", "legt"),
+    "constructions": ("derivative", "next_value"),
+    "engines": ("run",),
+    "fleet": ("Fleet",),
+    "predictor": ("Predictor",),
+    "streams": ("Prophecy",),
+    "system": ("System",),
+    "tables": ("Forecasts", "backtest", "forecast", "forecast_many"),
 }
-"""The module of each public name."""
-
-_MOVED = {
-    "ScaledBasis": "bases",
-    "ScaledSystem": "system",
-    "exact": "constructions",
-    "foud": "fading",
-    "fourier_decay": "fading",
-    "fout_as_printed": "bases",
-    "lagt": "fading",
-    "legs_invariant": "fading",
-    "series_derivative": "constructions",
-    "step_bytes": "fleet",
+_MOVED_TO = {
+    "bases": ("ScaledBasis", "fout_as_printed"),
+    "constructions": ("exact", "series_derivative"),
+    "fading": ("foud", "fourier_decay", "lagt", "legs_invariant"),
+    "fleet": ("step_bytes",),
+    "system": ("ScaledSystem",),
 }
 """Names of version 0.2 and the modules that have them now; they go in the next version."""
+
+_HOMES, _MOVED = (
+    {name: module for module, names in table.items() for name in names} for table in (_MODULES, _MOVED_TO)
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 SHORTEST = 2  # samples that a forecast of many steps needs: one alone has no difference to measure a width by
 
@@ -46,7 +48,10 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     """`value` as an array of float32, float64 or integers, without copying what is an array already."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; use {name}.filled(np.nan) where missing values are taken as NaN")
-    array = _as_array(name, value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be rectangular, got sequences of different lengths; pad or split them") from None
     kind = array.dtype.kind
     if kind == "c":
         raise TypeError(f"{name} must be real, got {array.dtype}; pass {name}.real or |{name}|")
@@ -60,18 +65,10 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def first_text(value: object) -> int | None:
-    """The place of the first cell of a list that is no number; None where there is none, or for other things than
-    lists: an array does not tell which of its cells made all of them text."""
+    """The place of the first cell of a list that is no number; None where there is none, and for arrays."""
     if not isinstance(value, list | tuple):
         return None
     return next((k for k, cell in enumerate(value) if isinstance(cell, str | bytes) or cell is None), None)
-
-
-def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
-    try:
-        return np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} must be rectangular, got sequences of different lengths; pad or split them") from None
 
 
 def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.float64]:
@@ -83,6 +80,36 @@ def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.floa
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {first_bad(array)}")
     return array
+
+
+class Frozen:
+    """A dataclass of arrays that are checked once, then read-only; copies and pickles go through its constructor."""
+
+    B: NDArray[Any]
+
+    def _freeze(self, dtype: DTypeLike = np.float64, **shapes: tuple[int, ...]) -> None:
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, frozen(name, getattr(self, name), shape, dtype))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        made = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return partial(type(self), **made), ()
+
+    @property
+    def order(self) -> int:
+        """N, the number of states."""
+        return len(self.B)
+
+
+def frozen(name: str, value: ArrayLike, shape: Sequence[int], dtype: DTypeLike = np.float64) -> Any:
+    """`shaped`, in this dtype and read-only; a float for the shape ()."""
+    array = shaped(name, value, shape)
+    with np.errstate(over="ignore"):
+        made = array.astype(dtype)
+    if not np.isfinite(made).all():
+        raise ValueError(f"{name} does not fit into {made.dtype}: it holds values up to {np.abs(array).max():.3g}")
+    made.setflags(write=False)
+    return made if made.ndim else float(made)
 
 
 def series(name: str, value: ArrayLike, several: str = "(series, time)") -> NDArray[Any]:
@@ -113,16 +140,13 @@ def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any], offset: int =
     limit = largest(dtype)
     with np.errstate(invalid="ignore"):
         low, high = float(array.min()), float(array.max())
-    if -limit <= low and high <= limit:
-        return
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = first_bad(array, offset)
-        way_out = (
-            "; drop or fill gaps first, or use a Predictor with gaps='hold'" if "nan" in bad else "; drop it first"
-        )
-        raise ValueError(f"{name} must be finite, got {bad}{way_out}")
-    worst = max(-low, high)
-    raise ValueError(f"{name} holds {worst:.3g}, beyond the ±{limit:.3g} that {dtype} can square; rescale the data")
+        way_out = "drop or fill gaps first, or use a Predictor with gaps='hold'" if "nan" in bad else "drop it first"
+        raise ValueError(f"{name} must be finite, got {bad}; {way_out}")
+    if max(-low, high) > limit:
+        worst = max(-low, high)
+        raise ValueError(f"{name} holds {worst:.3g}, beyond the ±{limit:.3g} that {dtype} can square; rescale the data")
 
 
 def first_bad(array: NDArray[Any], offset: int = 0) -> str:
@@ -150,8 +174,8 @@ def seasons(value: float | Sequence[float] | None) -> NDArray[np.float64] | None
         return None
     try:
         periods = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"season must be a number of samples, several, or None, got {value!r}") from error
+    except (TypeError, ValueError):
+        periods = np.full(1, np.nan)
     if periods.ndim != 1 or not (np.isfinite(periods) & (periods >= 1)).all():
         raise ValueError(f"season must be a number of samples from 1 on, several, or None, got {value!r}")
     return periods

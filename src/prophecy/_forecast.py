@@ -61,14 +61,8 @@ class QuantileGrid:
         return cls(np.concatenate([below[:-1], above]), next_step, between)
 
     def quantile(self, q: Array) -> Array:
-        scores, at = _normal_score(PROBABILITIES), _normal_score(q)
-        right = np.clip(np.searchsorted(scores, at), 1, len(scores) - 1)
-        share = (at - scores[right - 1]) / (scores[right] - scores[right - 1])
-        share = share.reshape(-1, *[1] * (self.values.ndim - 1))
-        found = self.values[right - 1] + share * (self.values[right] - self.values[right - 1])
-        exact = np.nonzero(PROBABILITIES[right] == q)[0]
-        found[exact] = self.values[right[exact]]
-        return np.asarray(found)
+        shape = self.values.shape[1:]
+        return self._at(np.broadcast_to(_normal_score(q).reshape(-1, *[1] * len(shape)), (len(q), *shape)))
 
     def mean(self) -> Array:
         """The integral of the quantiles over q, exact for the lines between them and the tails beyond."""
@@ -87,12 +81,12 @@ class QuantileGrid:
         return self._at(scores)
 
     def _at(self, scores: Array) -> Array:
-        """The values at (n, *shape) normal scores."""
+        """The values at (n, *shape) normal scores; those kept at `PROBABILITIES` come back as they are."""
         knots = _normal_score(PROBABILITIES)
         right = np.clip(np.searchsorted(knots, scores), 1, len(knots) - 1)
-        places = np.indices(scores.shape)[1:]
-        low, high = self.values[(right - 1, *places)], self.values[(right, *places)]
-        return np.asarray(low + (scores - knots[right - 1]) / (knots[right] - knots[right - 1]) * (high - low))
+        low, high = (np.take_along_axis(self.values, place, axis=0) for place in (right - 1, right))
+        share = (scores - knots[right - 1]) / (knots[right] - knots[right - 1])
+        return np.where(share == 1, high, low + share * (high - low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +187,9 @@ class Forecast:
         return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.notebook import of_made
+        from prophecy.tables.pictures import of_forecasts
 
-        return of_made(self)
+        return of_forecasts(repr(self).strip("<>").partition(";")[0], {"": self})
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""
@@ -214,7 +208,7 @@ class Forecast:
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
         """A frame of the kind the series came in: a row for each time, columns point, lower, upper, and q0.1 … for the
         quantiles asked for. Several variables make a long frame with a column `variable`."""
-        from prophecy.tables.framing import to_frame
+        from prophecy.tables.forecasting import to_frame
 
         return to_frame(self, quantiles)
 
@@ -224,9 +218,9 @@ class Forecast:
         path: a file to save instead, .png, .svg or .html (one page to zoom, which needs nothing else).
         history: rows of the past to show; dark: for a dark background; width: inches.
         """
-        from prophecy.tables.pictures import plot_forecast
+        from prophecy.tables.pictures import plot_forecasts
 
-        return plot_forecast(self, path, interactive, **options)
+        return plot_forecasts({"": self}, path, interactive, **options)
 
     def _distribution(self) -> Distribution:
         return self.distribution or SplitNormal(self.point, self.lower, self.upper, self.level)
@@ -244,9 +238,7 @@ class Forecast:
 
     def explain(self) -> str:
         """Describe in sentences what was predicted, by which method, and how wide the interval is."""
-        lines = [f"{self.method}: {self._interval()}"]
-        lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n  ".join([f"{self.method}: {self._interval()}", *self.notes])
 
     def _interval(self) -> str:
         if np.ndim(self.point) == 0:
@@ -259,7 +251,7 @@ class Forecast:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """In the place of a forecast that could not be made: which series of the batch, and why."""
+    """Stands where a forecast could not be made: `index`, which series of the batch; `error`, why."""
 
     index: int
     error: Exception

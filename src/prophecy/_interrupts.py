@@ -22,8 +22,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 GRACE = 1.0  # seconds
-INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it."""
+INTERRUPTED = 130  # exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it
 
 _pressed = _noticed = 0  # how often Ctrl-C came, and how many of these were raised
 _waiting = False

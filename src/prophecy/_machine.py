@@ -27,9 +27,8 @@ def _set_threads(counts: list[int]) -> None:
     """Threads of each library, set by any thread: threadpoolctl lets only the first that ever did do so again."""
     from threadpoolctl import OpenBLASController
 
-    release = getattr(
-        OpenBLASController, "clear_controlling_thread", lambda force: None
-    )  # versions before 3.7 have none
+    # Versions before 3.7 have none.
+    release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     release(force=True)
     for library, count in zip(_libraries(), counts, strict=True):
         library.set_num_threads(count)

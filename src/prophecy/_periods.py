@@ -1,10 +1,4 @@
-"""Mathematics of periods that forecasts and streams share: a series less its straight line, and its autocorrelation.
-
-What is made of them differs, as the questions do. `forecasting/seasons.py` asks which season helps a forecast of one
-series: calendars are tried first, Akaike's criterion decides, and rolling forecasts decide in the end.
-`streams/kernels/periods.py` asks inside the compiled step, again and again, whether a stream repeats at all: it has an
-autocorrelation of its own that runs compiled and with missing values.
-"""
+"""A series less its straight line, and its autocorrelation (streams have one of their own that bears gaps)."""
 
 from __future__ import annotations
 

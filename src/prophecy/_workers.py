@@ -20,8 +20,7 @@ from prophecy import _interrupts
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-POLL = 0.1
-"""Seconds between two looks for Ctrl-C."""
+POLL = 0.1  # seconds between two looks for Ctrl-C
 
 
 class WorkerDied(RuntimeError):
@@ -86,8 +85,10 @@ def _answers(crew: dict[Any, Any], count: int) -> Iterator[tuple[int, Any]]:
     for pipe in crew:
         busy |= _given(pipe, places)
     while busy:
-        for pipe in connection.wait([*busy], timeout=POLL):
-            good, answer = _received(pipe)
+        ready: list[Any] = connection.wait([*busy], timeout=POLL)
+        for pipe in ready:
+            with _alive():
+                good, answer = pipe.recv()
             place = busy.pop(pipe)
             if not good:
                 raise answer
@@ -104,11 +105,6 @@ def _given(pipe: Any, places: Iterator[int]) -> dict[Any, int]:
             pipe.send(place)
         return {pipe: place}
     return {}
-
-
-def _received(pipe: Any) -> tuple[bool, Any]:
-    with _alive():
-        return pipe.recv()  # type: ignore[no-any-return]
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -27,15 +27,39 @@ Array: TypeAlias = NDArray[np.float64]
 Functions: TypeAlias = Callable[[Array], Array]
 
 
+class _Memory(_checks.Frozen):
+    """What a basis is whatever its window: matrices, and functions with values at the edges."""
+
+    functions: Functions
+
+    def __post_init__(self) -> None:
+        order = _checks.whole("order of B", len(np.atleast_1d(self.B)))
+        _checks.function("functions", self.functions)
+        self._freeze(A=(order, order), B=(order,), newest=(order,), oldest=(order,))
+
+    def _evaluate(self, ages: ArrayLike, window: float, timescale: float, unit: float = 1.0) -> Array:
+        where = _ages(ages, window, timescale) / unit
+        table = np.asarray(self.functions(where), np.float64)
+        if table.shape != (len(where), self.order):
+            raise ValueError(f"functions must return shape (ages, order) = {len(where), self.order}, got {table.shape}")
+        return table
+
+    def _state(self, state: ArrayLike) -> Array:
+        array = _checks.real_array("state", state).astype(np.float64)
+        if array.ndim == 0 or array.shape[-1] != self.order:
+            raise ValueError(f"state must have shape (..., {self.order}), got {array.shape}")
+        return array
+
+
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(_Memory):
     """A memory of the last `window` seconds, the same at all times.
 
     A (N, N) and B (N,) as in Eq. (1); `newest` = p(t, t) and `oldest` = p(t, t - window), both (N,);
     `functions` maps ages in seconds, (ages,), to the values of all N functions there, (ages, N).
 
-    A memory that fades instead of ending has `window` = inf and names its unit of time, `timescale` seconds, which is
-    the window where there is one; A and B are those of timescale 1 divided by it. Its `oldest` is the functions' limit
+    A memory that fades instead of ending has `window` = inf and names its unit of time, `timescale` seconds; 0, the
+    default, stands for the window. A and B are those of timescale 1 divided by it. Its `oldest` is the functions' limit
     at infinite age where they have one, else zeros.
     """
 
@@ -49,26 +73,16 @@ class Basis:
     timescale: float = 0.0  # the window, unless given
 
     def __post_init__(self) -> None:
-        order = _checks.whole("order of A", len(np.atleast_1d(self.A)))
         if self.window == math.inf:
             object.__setattr__(self, "timescale", _checks.positive("timescale", self.timescale))
         else:
             object.__setattr__(self, "window", _checks.positive("window", self.window))
             object.__setattr__(self, "timescale", _checks.positive("timescale", self.timescale or self.window))
-        _checks.function("functions", self.functions)
-        _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # copies are checked and frozen too
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
+        super().__post_init__()
 
     def evaluate(self, ages: ArrayLike) -> Array:
         """The basis functions at these ages (0 is now, `window` the oldest edge): (ages, N)."""
-        where = _ages(ages, self.window, self.timescale)
-        return _functions(self.functions, where, self.order)
+        return self._evaluate(ages, self.window, self.timescale)
 
     def reconstruct(self, state: ArrayLike, ages: ArrayLike) -> Array:
         """The remembered signal `u(t - age)`: state (..., N) gives (..., ages) (Eq. 2).
@@ -76,11 +90,11 @@ class Basis:
         t is the time the state stands for: that of the newest sample for `discretize.foh` (`x + shift * u`), half a
         step later under `bilinear` and `zoh` (`discretize.lag`), so that age dt/2 is there the newest sample.
         """
-        return _states(state, self.order) @ self.evaluate(ages).T
+        return self._state(state) @ self.evaluate(ages).T
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledBasis:
+class ScaledBasis(_Memory):
     """A memory of everything since time 0, stretched as time goes on (LegS): x'(t) = (-A x(t) + B u(t)) / t.
 
     It has no window: ages run from 0 to the time elapsed. `functions` takes ages as fractions of it.
@@ -94,26 +108,26 @@ class ScaledBasis:
     functions: Functions = field(repr=False)
     name: str = "scaled basis"
 
-    def __post_init__(self) -> None:
-        order = _checks.whole("order of A", len(np.atleast_1d(self.A)))
-        _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # copies are checked and frozen too
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
-
     def evaluate(self, ages: ArrayLike, elapsed: float) -> Array:
         """The basis functions at these ages when `elapsed` seconds have passed since time 0: (ages, N)."""
         elapsed = _checks.positive("elapsed", elapsed)
-        where = _ages(ages, elapsed, elapsed)
-        return _functions(self.functions, where / elapsed, self.order)
+        return self._evaluate(ages, elapsed, elapsed, unit=elapsed)
 
     def reconstruct(self, state: ArrayLike, ages: ArrayLike, elapsed: float) -> Array:
         """The remembered signal `u(t - age)`: state (..., N) gives (..., ages)."""
-        return _states(state, self.order) @ self.evaluate(ages, elapsed).T
+        return self._state(state) @ self.evaluate(ages, elapsed).T
+
+
+def rescaled(basis: Basis, timescale: float) -> Basis:
+    """The same memory with time in another unit, so that its window (or its timescale) is `timescale`."""
+    ratio = basis.timescale / _checks.positive("timescale", timescale)
+    functions = partial(_stretched, basis.functions, ratio)
+    A, B, window = basis.A * ratio + 0.0, basis.B * ratio, basis.window / ratio  # + 0.0: no negative zeros
+    return replace(basis, A=A, B=B, window=window, functions=functions, timescale=timescale)
+
+
+def _stretched(functions: Functions, ratio: float, ages: Array) -> Array:
+    return functions(ages * ratio)
 
 
 def check_basis(basis: Basis, tolerance: float = 1e-6) -> None:
@@ -211,8 +225,7 @@ def fout(order: int, window: float) -> Basis:
     >>> fout(order=3, window=1.0).B.round(3)
     array([2.   , 2.828, 0.   ])
     """
-    order, window = _fout_order(order), _checks.positive("window", window)
-    frequencies = np.arange(1, order // 2 + 1)
+    frequencies = np.arange(1, fout_order(order) // 2 + 1)
     return _fourier(frequencies, window, constant=1.0, name="FouT")
 
 
@@ -220,21 +233,19 @@ def fout_as_printed(order: int, window: float) -> Basis:
     """FouT with App. A.3 read to the letter, which is what the paper's FouT numbers were made with.
 
     The rotation entries `2πn` take n as the *matrix index* 2, 4, 6, …, twice the frequency, and every basis function
-    carries √2, the constant too. The memory this makes is one of signals with period window/2: use it to reproduce the
-    published numbers and `fout` for anything else.
+    carries √2, the constant too: a memory of signals with period window/2, for the published numbers alone.
 
     >>> (fout_as_printed(3, 1.0).A - fout(3, 1.0).A).round(3)
     array([[ 0.   ,  0.   ,  0.   ],
            [ 0.   ,  0.   , -6.283],
            [ 0.   ,  6.283,  0.   ]])
     """
-    order, window = _fout_order(order), _checks.positive("window", window)
-    frequencies = 2 * np.arange(1, order // 2 + 1)
+    frequencies = 2 * np.arange(1, fout_order(order) // 2 + 1)
     return _fourier(frequencies, window, constant=np.sqrt(2.0), name="FouT as printed")
 
 
 def _fourier(frequencies: NDArray[np.int64], window: float, constant: float, name: str) -> Basis:
-    order = 1 + 2 * len(frequencies)
+    order, window = 1 + 2 * len(frequencies), _checks.positive("window", window)
     edge = np.zeros(order)
     edge[0], edge[1::2] = 1.0, np.sqrt(2.0)
     rotation = np.zeros((order, order))
@@ -279,18 +290,12 @@ def legendre(x: Array, order: int) -> Array:
     return table
 
 
-def _fout_order(order: int) -> int:
+def fout_order(order: int) -> int:
+    """A Fourier memory's order: odd, a constant and pairs."""
     order = _checks.whole("order", order)
     if order % 2 == 0:
         raise ValueError(f"order must be odd for FouT (a constant, then pairs), got {order}; use {order + 1}")
     return order
-
-
-def _freeze(basis: Basis | ScaledBasis, **shapes: tuple[int, ...]) -> None:
-    for name, shape in shapes.items():
-        array = _checks.shaped(name, getattr(basis, name), shape)
-        array.setflags(write=False)
-        object.__setattr__(basis, name, array)
 
 
 def _ages(ages: ArrayLike, window: float, timescale: float) -> Array:
@@ -303,17 +308,3 @@ def _ages(ages: ArrayLike, window: float, timescale: float) -> Array:
     if not inside.all():
         raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
     return np.clip(array, 0.0, window)
-
-
-def _functions(functions: Functions, where: Array, order: int) -> Array:
-    table = np.asarray(functions(where), np.float64)
-    if table.shape != (len(where), order):
-        raise ValueError(f"functions must return shape (ages, order) = {(len(where), order)}, got {table.shape}")
-    return table
-
-
-def _states(state: ArrayLike, order: int) -> Array:
-    array = _checks.real_array("state", state).astype(np.float64)
-    if array.ndim == 0 or array.shape[-1] != order:
-        raise ValueError(f"state must have shape (..., {order}), got {array.shape}")
-    return array

@@ -2,7 +2,7 @@ r"""The paper's error bounds with their constants (Theorem 1, Corollary 1, Lemma
 
 All three need a signal with period `window`. Lemma 1 integrates the Fourier coefficient by parts k times and drops the
 boundary terms u^(j)(t) - u^(j)(t - window), which vanish only then; without periodicity the coefficients fall like 1/n
-however smooth the signal is, and the error of Prop. 2 does not fall with the order at all.
+however smooth the signal is, and the error of Prop. 2 grows like the order.
 
 Theorem 1 is argued for ideal Fourier coefficients; the states of the SSM are these below the band's end ω_M only. The
 gap closes: above it the SSM errs by no more than leaving the frequency out would (`high_frequency_response`), so every
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import zeta
 
 from prophecy import _checks
+from prophecy.bases import fout_order
 
 
 def coefficient_bound(frequency: int, smoothness: int, lipschitz: float, window: float) -> float:
@@ -41,10 +42,8 @@ def derivative_bound(order: int, smoothness: int, lipschitz: float, window: floa
     >>> derivative_bound(order=65, smoothness=4, lipschitz=1.0, window=1.0) < derivative_bound(33, 4, 1.0, 1.0)
     True
     """
-    order, smoothness = _checks.whole("order", order), _checks.whole("smoothness", smoothness)
+    order, smoothness = fout_order(order), _checks.whole("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)
-    if order % 2 == 0:
-        raise ValueError(f"order must be odd for FouT, got {order}; use {order + 1}")
     if smoothness < 3:
         raise ValueError(f"smoothness must be at least 3 for the series to converge (Theorem 1), got {smoothness}")
     tail = float(zeta(smoothness - 1, order // 2 + 1))
@@ -74,10 +73,10 @@ def high_frequency_response(omega: float, order: int, window: float) -> complex:
     Hence |iω - H|² = ω² - K (2 ω g - K)/(1 + g²) ≤ ω²: the error is at most that of an answer of 0, which is what the
     proof of Theorem 1 counts for every frequency left out.
     """
-    order, window = _checks.whole("order", order), _checks.positive("window", window)
+    order, window = fout_order(order), _checks.positive("window", window)
     known = 2 * np.pi * np.arange(1, order // 2 + 1) / window
-    if order % 2 == 0 or (len(known) and not omega > known[-1]):
-        raise ValueError(f"omega must lie above the band of an odd order, 2π(N - 1)/2/window, got omega = {omega}")
+    if len(known) and not omega > known[-1]:
+        raise ValueError(f"omega must lie above the band, 2π(N - 1)/2/window, got omega = {omega}")
     K = 4 / window * np.sum(known**2 / (omega**2 - known**2))
     g = 2 / window * (1 + np.sum(2 * omega**2 / (omega**2 - known**2))) / omega
     return complex(K / (1 - 1j * g))

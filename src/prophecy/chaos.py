@@ -2,8 +2,8 @@
 
     series = lorenz.sample(800, per_lyapunov=30, seed=1)       # (samples, variables)
 
-Times are in the system's own units; `exponent` is the largest Lyapunov exponent per such unit, as measured on
-a long trajectory (`tests/test_chaos.py` has the method). One Lyapunov time is 1 / exponent: errors grow e-fold in it.
+`exponent` is the largest Lyapunov exponent in the system's own unit of time (`tests/test_chaos.py` has the method). One
+Lyapunov time is 1 / exponent: errors grow e-fold in it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,10 @@ class ChaoticSystem:
         >>> lorenz.sample(4).shape
         (4, 3)
         """
-        samples = _checks.whole("samples", samples)
         step = 1.0 / (self.exponent * _checks.positive("per_lyapunov", per_lyapunov))
-        generator = np.random.default_rng(seed)
-        start = np.array(self.start) * (1 + 0.05 * generator.standard_normal(len(self.start)))
-        begin = 20.0 / self.exponent
-        times = begin + step * np.arange(samples, dtype=np.float64)
-        states = self.solve(start, times)
+        nudge = np.random.default_rng(seed).standard_normal(len(self.start))
+        times = 20.0 / self.exponent + step * np.arange(_checks.whole("samples", samples), dtype=np.float64)
+        states = self.solve(np.array(self.start) * (1 + 0.05 * nudge), times)
         return states.T.copy() if self.observe is None else self.observe(times, states).T.copy()
 
     def solve(self, start: Array, times: Array) -> Array:
@@ -142,15 +139,4 @@ lorenz96 = ChaoticSystem("Lorenz 96, 8 variables", _lorenz96, (8.0, 8.1, 7.9, 8.
 double_pendulum = ChaoticSystem("double pendulum", _double_pendulum, (2.0, 2.0, 0.0, 0.0), 0.41)
 mackey_glass = ChaoticSystem("Mackey–Glass", _mackey_glass, (1.2,) * (_CELLS + 1), 0.0053, _first)
 
-SYSTEMS = (
-    lorenz,
-    rossler,
-    thomas,
-    halvorsen,
-    chua,
-    food_chain,
-    duffing,
-    lorenz96,
-    double_pendulum,
-    mackey_glass,
-)
+SYSTEMS = (lorenz, rossler, thomas, halvorsen, chua, food_chain, duffing, lorenz96, double_pendulum, mackey_glass)

@@ -17,20 +17,12 @@ from prophecy import __version__, _interrupts
 if TYPE_CHECKING:
     import typer
 
-COMMANDS = (
-    "predict",
-    "forecast",
-    "backtest",
-    "equations",
-    "stream",
-    "serve",
-    "state",
-    "anomalies",
-    "matrices",
-    "reproduce",
-    "bench",
-)
-"""Modules of `prophecy.commands`, in the order of the help page."""
+COMMANDS = {
+    "predict": "predict", "forecast": "forecast", "backtest": "backtest", "equations": "equations", "stream": "stream",
+    "serve": "serve", "state": "state", "anomalies": "anomalies", "matrices": "matrices", "reproduce": "elsewhere",
+    "bench": "elsewhere",
+}  # fmt: skip
+"""Modules of `prophecy.commands` by command, in the order of the help page."""
 
 
 def main() -> None:
@@ -75,7 +67,7 @@ def _main() -> None:
 
 
 def _register(app: typer.Typer, name: str) -> None:
-    module = importlib.import_module(f"prophecy.commands.{name}")
+    module = importlib.import_module(f"prophecy.commands.{COMMANDS[name]}")
     below, context = epilog(getattr(module, "EXAMPLES", "")), getattr(module, "CONTEXT", None)
     app.command(name, epilog=below, context_settings=context)(getattr(module, name))
 
@@ -94,7 +86,7 @@ def epilog(text: str) -> str:
 
 def _summary(name: str) -> str:
     """The docstring of a command, read without loading the command."""
-    tree = ast.parse((Path(__file__).parent / "commands" / f"{name}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((Path(__file__).parent / "commands" / f"{COMMANDS[name]}.py").read_text(encoding="utf-8"))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     return ast.get_docstring(function) or ""
 

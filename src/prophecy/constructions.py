@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from prophecy import _checks, discretize
-from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed
+from prophecy.bases import Array, Basis, ScaledBasis, fout, fout_as_printed
 from prophecy.exact_readout import exact, noise_gain
 from prophecy.system import Continuous, Readout, ScaledContinuous, ScaledSystem, System
 
@@ -50,7 +50,9 @@ def derivative(basis: Basis | ScaledBasis) -> Continuous | ScaledContinuous:
         return Continuous(A=basis.A, B=basis.B, C=basis.newest @ basis.A, D=float(basis.newest @ basis.B))
     if isinstance(basis, ScaledBasis):
         return ScaledContinuous(A=basis.A, B=basis.B, C=-basis.newest @ basis.A, D=float(basis.newest @ basis.B))
-    raise TypeError(f"basis must be a Basis or a ScaledBasis, got {basis!r}; see prophecy.legt, fout and legs")
+    raise TypeError(
+        f"basis must be a Basis or a ScaledBasis, got {type(basis).__name__}; see prophecy.legt, fout, legs"
+    )
 
 
 def series_derivative(basis: Basis) -> Continuous:
@@ -103,8 +105,9 @@ def next_value(
     construction: `derivative` (Prop. 1) or `series_derivative` (Prop. 2, FouT only).
     memory: how A and B are discretised, one of `prophecy.discretize`; the paper uses `bilinear`. 1 - D dt/2 is the gain
       with which that memory answers a ramp; for another memory its own gain takes the place (for `backward` it is 1:
-      no pole). The state of `foh` stands at the newest sample, so the trapezoid rule takes the slopes at both ends of
-      the next step, the later one as it will be if the prediction comes true: no pole, and errors of third order.
+      no pole). The state of `foh` and `lines` stands at the newest sample, so the trapezoid rule takes the slopes at
+      both ends of the next step, the later one as it will be if the prediction comes true: no pole, and errors of
+      third order. Take `lines`, one state more, where the window has fewer samples than the order or not many more.
 
     >>> from prophecy import legt
     >>> system = next_value(legt(order=2, window=8.0), dt=1.0)
@@ -115,19 +118,24 @@ def next_value(
     _checks.function("construction", construction)
     _checks.function("memory", memory)
     if isinstance(basis, ScaledBasis):
-        return _next_scaled(basis, dt, rule, construction, memory)
+        if rule == "twice":
+            raise ValueError("rule 'twice' is for constant systems (App. C.2); for LegS use 'trapezoid' or 'euler'")
+        if construction is not derivative:
+            raise ValueError("construction must be left at derivative for LegS, which has no other")
+        scaled = derivative(basis)
+        return ScaledSystem(scaled.A, scaled.B, scaled.C, scaled.D, dt, memory, corrected=rule == "trapezoid")
     rate = construction(basis)
     pair = memory(rate.A, rate.B, dt)
-    C, D = rate.C, rate.D
+    C, D = np.pad(rate.C, (0, len(pair.B) - basis.order)), rate.D
     if rule == "twice":
         if memory is not discretize.bilinear:
             raise ValueError("rule 'twice' is the bilinear rule applied twice (App. C.2); leave memory at bilinear")
         C, D = _discretised_readout(rate, dt)
         gain = 1 - D * dt / 2
     else:
-        gain = _ramp_gain(basis, rate, pair, dt, memory)
+        gain = _ramp_gain(basis, C, D, pair, dt, memory)
     D = D + float(C @ pair.shift)
-    if memory is discretize.foh and rule == "trapezoid":
+    if memory in (discretize.foh, discretize.lines) and rule == "trapezoid":
         share = 1 - dt / 2 * float(rate.D + C @ (pair.B + pair.shift))
         ends = Readout((C + C @ pair.A) * dt / 2 / share, (1 + D * dt / 2) / share)
         return System(A=pair.A, B=pair.B, C=ends.C, D=ends.D, dt=dt, derivative=Readout(C, D))
@@ -137,34 +145,24 @@ def next_value(
     return System(A=pair.A, B=pair.B, C=dt * C / divisor, D=1 + dt * D / divisor, dt=dt, derivative=slope)
 
 
-def _ramp_gain(basis: Basis, rate: Continuous, pair: discretize.Discrete, dt: float, memory: discretize.Rule) -> float:
+def _ramp_gain(
+    basis: Basis, C: Array, D: float, pair: discretize.Discrete, dt: float, memory: discretize.Rule
+) -> float:
     """What share of a ramp's slope C x + D u shows: the discrete state trails the newest sample.
 
     For the bilinear memory it is 1 - D dt/2 exactly, the trapezoid rule's denominator. For others it is read off the
     steady response x[k] = x₀ + x₁ k to u[k] = k: x₁ = (I - A)⁻¹ B, x₀ = -(I - A)⁻¹ A x₁, and C x₀ is the slope seen.
     """
-    if memory is discretize.bilinear or rate.D == 0:
-        return 1 - rate.D * dt / 2
-    remains = np.eye(rate.order) - pair.A
+    if memory is discretize.bilinear or D == 0:
+        return 1 - D * dt / 2
+    remains = np.eye(len(C)) - pair.A
     constant = np.linalg.solve(remains, pair.B)
-    if abs(rate.C @ (constant + pair.shift) + rate.D) > 1e-6 * abs(rate.D):
+    if not abs(C @ (constant + pair.shift) + D) <= 1e-6 * abs(D):
         raise ValueError(
             f"under {memory.__name__} {basis.name} of order {basis.order} over {basis.timescale / dt:.4g} samples does "
             "not hold constants; use a longer window, a smaller order or memory=discretize.bilinear"
         )
-    return float(dt * (rate.C @ np.linalg.solve(remains, -pair.A @ constant)))
-
-
-def _next_scaled(
-    basis: ScaledBasis, dt: float, rule: str, construction: Callable[[Basis], Continuous], memory: discretize.Rule
-) -> ScaledSystem:
-    if rule == "twice":
-        raise ValueError("rule 'twice' is for constant systems (App. C.2); for LegS use 'trapezoid' or 'euler'")
-    if construction is not derivative:
-        raise ValueError("construction must be left at derivative for LegS, which has no other")
-    rate = derivative(basis)
-    corrected = rule == "trapezoid"
-    return ScaledSystem(A=rate.A, B=rate.B, C=rate.C, D=rate.D, dt=dt, memory=memory, corrected=corrected)
+    return float(dt * (C @ np.linalg.solve(remains, -pair.A @ constant)))
 
 
 def _discretised_readout(rate: Continuous, dt: float) -> Readout:

@@ -13,10 +13,9 @@ Three things differ between code bases: the unit of time, the scaling of the sta
 | `foud` | `fourier_diag`, states x/√2 but the constant's | `diagonal`, states x | – | – |
 | `fourier_decay` | `fourier_decay`, period 2 | the same | – | – |
 
-`to_…` gives a basis in the other scaling. It is a `Basis` like any other, so constructions, engines and reconstruction
-work on it, and it remembers the same signal: running it at the step `dt · its timescale / the original timescale` gives
-the same reconstruction. `from_…` takes arrays as found on disk, checks that they are what they should be, and gives the
-basis in seconds.
+`to_…` gives a basis in the other scaling, which remembers the same signal: run at the step `dt · its timescale / the
+original timescale` it gives the same reconstruction. `from_…` takes arrays as found on disk, checks that they are what
+they should be, and gives the basis in seconds.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.bases import Array, Basis, Functions, ScaledBasis, fout, legs, legt
+from prophecy.bases import rescaled as rescaled
 from prophecy.discretize import zoh
 from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
@@ -39,35 +39,21 @@ Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 SAME = 1e-6  # arrays on disk may be float32, within 6e-8 of what they stand for
 
 
-class Measure(NamedTuple):
-    """One row of the table: our function of (order, timescale), and what takes its bases to the other scaling.
-
-    extra: states the other has more. ours may look at the basis or arrays it is to match: (order, timescale, corner),
-    corner being A[0, 0] in units of the timescale, which tells Laguerre's tilt.
-    """
+class Row(NamedTuple):
+    """One row of the table: our function of (order, timescale), and how its bases become theirs."""
 
     name: str
-    ours: Callable[[int, float, float], Basis]
-    theirs: Callable[[Basis], Basis]
-    extra: int = 0
+    make: Callable[[int, float], Basis]
+    unit: float = 1.0  # their window, or their timescale
+    change: Callable[[Basis], Basis] | None = None  # of the states, once time is in that unit
+    extra: int = 0  # states they have more
+
+    def theirs(self, basis: Basis) -> Basis:
+        made = rescaled(basis, self.unit)
+        return made if self.change is None else self.change(made)
 
 
-def rescaled(basis: Basis, timescale: float) -> Basis:
-    """The same memory with time in another unit, so that its window (or its timescale) is `timescale`."""
-    timescale = _checks.positive("window", timescale)
-    ratio = basis.timescale / timescale
-    return replace(
-        basis,
-        A=basis.A * ratio,
-        B=basis.B * ratio,
-        window=basis.window / ratio,
-        functions=partial(_stretched, basis.functions, ratio),
-        timescale=timescale,
-    )
-
-
-def _stretched(functions: Functions, ratio: float, ages: Array) -> Array:
-    return functions(ages * ratio)
+Table: TypeAlias = Callable[[float], tuple[Row, ...]]  # of Laguerre's tilt
 
 
 def _after(functions: Functions, matrix: NDArray[Any], ages: Array) -> Array:
@@ -82,16 +68,14 @@ def transformed(basis: Basis, T: ArrayLike) -> Basis:
     T = _checks.shaped("T", T, (basis.order, basis.order))
     if not np.linalg.cond(T) < 1 / np.finfo(np.float64).eps:
         raise ValueError(f"T must be invertible, got one of condition number {np.linalg.cond(T):.2g}")
-    inverse = np.linalg.inv(T)
-    return replace(
-        basis,
-        A=T @ basis.A @ inverse,
-        B=T @ basis.B,
-        newest=basis.newest @ inverse,
-        oldest=basis.oldest @ inverse,
-        functions=partial(_after, basis.functions, inverse),
-        name=f"{basis.name}, states transformed",
-    )
+    return _mapped(basis, T, np.linalg.inv(T), f"{basis.name}, states transformed")
+
+
+def _mapped(basis: Basis, T: NDArray[Any], back: NDArray[Any], name: str) -> Basis:
+    """States T x, T (M, N), from which `back` (N, M) gives x."""
+    A, B, functions = T @ basis.A @ back, T @ basis.B, partial(_after, basis.functions, back)
+    newest, oldest = basis.newest @ back, basis.oldest @ back
+    return replace(basis, A=A, B=B, newest=newest, oldest=oldest, functions=functions, name=name)
 
 
 def to_lmu(basis: Basis) -> Basis:
@@ -99,7 +83,7 @@ def to_lmu(basis: Basis) -> Basis:
 
     These are the formulas of App. A.1 with the sign put right; their functions are (-1)^n P_n, so p_n(t, t) = (-1)^n.
     """
-    return _convert("to_lmu", LMU, basis)
+    return _convert("to_lmu", _lmu, basis)
 
 
 def from_lmu(A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None) -> Basis:
@@ -108,7 +92,7 @@ def from_lmu(A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None)
     dt: the step in seconds of matrices that are discretised already, by zero-order hold, as keras-lmu keeps them
         (it stores the transposes of A and B).
     """
-    return _recognise("LMU", LMU, A, B, window, dt)
+    return _recognise("LMU", _lmu, A, B, window, dt)
 
 
 def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
@@ -119,7 +103,7 @@ def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
     """
     if isinstance(basis, ScaledBasis):
         raise TypeError("S4 runs LegS without the 1/t; use prophecy.fading.legs_invariant(order, timescale)")
-    return _convert("to_s4", S4, basis, double)
+    return _convert("to_s4", _s4, basis, double)
 
 
 def from_s4(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
@@ -127,140 +111,125 @@ def from_s4(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
 
     S4's own units: 2 for LegT, FouT and fourier_decay; 1 for the others.
     """
-    return _recognise("S4", S4, A, B, window)
+    return _recognise("S4", _s4, A, B, window)
 
 
 def to_hippox(basis: Basis, double: bool = False) -> Basis:
     """The basis as hippox makes it: as S4 does, but for FouD, whose states it leaves as they are here."""
-    return _convert("to_hippox", HIPPOX, basis, double)
+    return _convert("to_hippox", partial(_s4, fourier=1.0), basis, double)
 
 
 def from_hippox(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
     """The memory of hippox's A (N, N) and B (N,) over `window` seconds (its LMU form: `from_lmu`)."""
-    return _recognise("hippox", HIPPOX, A, B, window)
+    return _recognise("hippox", partial(_s4, fourier=1.0), A, B, window)
 
 
 def to_hippo(basis: Basis | ScaledBasis) -> Basis | Pair:
     """The basis as hippo-code's `transition` makes it: LegT over window 1, LagT; for LegS the pair (-A, B)."""
     if isinstance(basis, ScaledBasis):
         return -basis.A, basis.B
-    return _convert("to_hippo", HIPPO, basis)
+    return _convert("to_hippo", _hippo, basis)
 
 
 def from_hippo(A: ArrayLike, B: ArrayLike, window: float | None = None) -> Basis | ScaledBasis:
     """LegT or LagT over `window` seconds, without a window LegS over the time elapsed, from hippo-code's A
     (N, N) and B (N,)."""
     if window is None:
-        return _scaled("hippo", A, B, own_window=1)
-    return _recognise("hippo", HIPPO, A, B, window)
+        matrix, column = _pair(A, B)
+        basis = legs(len(column))
+        gap = _distance(matrix, column, -basis.A, basis.B)
+        if gap > SAME:
+            raise ValueError(
+                f"without a window A and B must be hippo-code's LegS, and they miss it by {gap:.2g} of an entry; for "
+                "LegT or LagT give window in seconds (hippo-code's own unit is window=1)"
+            )
+        return basis
+    return _recognise("hippo", _hippo, A, B, window)
+
+
+def _lmu(tilt: float) -> tuple[Row, ...]:
+    return (Row("LegT", legt, change=_signs_and_scales),)
+
+
+def _hippo(tilt: float) -> tuple[Row, ...]:
+    """Generalised Laguerre states times √β have the norm of the weighted signal."""
+    return (
+        Row("LegT", legt),
+        Row("LagT", partial(lagt, tilt=0.0)),
+        Row("GLagT", partial(lagt, tilt=tilt), change=partial(_scaled, rest=np.sqrt(tilt or 1.0))),
+    )
+
+
+def _s4(tilt: float, fourier: float = np.sqrt(0.5)) -> tuple[Row, ...]:
+    """S4's FouD has no √2 on the frequencies, hippox's has."""
+    return (
+        Row("LegT", legt, 2.0),
+        Row("FouT", fout, 2.0, _with_dead_state, 1),
+        Row("fourier2", fout, 1.0, _with_dead_state, 1),
+        Row("LegS", legs_invariant),
+        *_hippo(tilt)[1:],
+        Row("FouD", foud, 1.0, lambda basis: _with_dead_state(_scaled(basis, fourier, 1.0), rate=-0.5), 1),
+        Row("decay", fourier_decay, 2.0, _with_dead_state, 1),
+    )
 
 
 def _signs_and_scales(basis: Basis) -> Basis:
     n = np.arange(basis.order)
-    return replace(transformed(rescaled(basis, 1.0), np.diag((-1.0) ** n * np.sqrt(2.0 * n + 1))), name="LegT (LMU)")
+    return replace(transformed(basis, np.diag((-1.0) ** n * np.sqrt(2.0 * n + 1))), name="LegT (LMU)")
 
 
-def _normalised(basis: Basis) -> Basis:
-    """Generalised Laguerre states times √β: hippo-code's states have the norm of the weighted signal."""
-    tilt = _tilt(basis.A[0, 0] * basis.timescale)
-    return transformed(rescaled(basis, 1.0), np.eye(basis.order) * np.sqrt(tilt or 1.0))
-
-
-def _tilt(corner: float) -> float:
-    return float(np.clip(-2 * corner - 1, 0, 1))
-
-
-def _diagonal_fourier(basis: Basis) -> Basis:
-    """FouD with B = [1, 0, 1, 0, …]: S4 has no √2 on the frequencies."""
-    scales = np.full(basis.order, np.sqrt(0.5))
-    scales[0] = 1.0
-    return _with_dead_state(transformed(rescaled(basis, 1.0), np.diag(scales)), rate=-0.5)
+def _scaled(basis: Basis, rest: float, first: float | None = None) -> Basis:
+    """States times a number, the first of them times another."""
+    return transformed(basis, np.diag([rest if first is None else first] + [rest] * (basis.order - 1)))
 
 
 def _with_dead_state(basis: Basis, rate: float = 0.0) -> Basis:
-    widen = np.delete(np.eye(basis.order + 1), 1, axis=0)  # (N, N + 1): states in, a zero after the first
-    A = widen.T @ basis.A @ widen
-    A[1, 1] = rate / basis.timescale
-    return replace(
-        basis,
-        A=A,
-        B=basis.B @ widen,
-        newest=basis.newest @ widen,
-        oldest=basis.oldest @ widen,
-        functions=partial(_after, basis.functions, widen),
-        name=f"{basis.name} (S4)",
-    )
+    narrow = np.delete(np.eye(basis.order + 1), 1, axis=0)  # (N, N + 1): all states but the one after the first
+    made = _mapped(basis, narrow.T, narrow, f"{basis.name} (S4)")
+    dead = np.zeros_like(made.A)
+    dead[1, 1] = rate / basis.timescale
+    return replace(made, A=made.A + dead)
 
 
-_LEGT = Measure("LegT", lambda n, unit, _: legt(n, unit), partial(rescaled, timescale=1.0))
-_LAGT = (
-    Measure("LagT", lambda n, unit, _: lagt(n, unit, 0.0), partial(rescaled, timescale=1.0)),
-    Measure("GLagT", lambda n, unit, corner: lagt(n, unit, _tilt(corner)), _normalised),
-)
-LMU = (_LEGT._replace(theirs=_signs_and_scales),)
-HIPPO = (_LEGT, *_LAGT)
-_FOURIER2 = Measure(
-    "fourier2", lambda n, unit, _: fout(n, unit), lambda basis: _with_dead_state(rescaled(basis, 1.0)), 1
-)
-_FOUD = Measure("FouD", lambda n, unit, _: foud(n, unit), _diagonal_fourier, 1)
-S4 = (
-    _LEGT._replace(theirs=partial(rescaled, timescale=2.0)),
-    Measure("FouT", lambda n, unit, _: fout(n, unit), lambda basis: _with_dead_state(rescaled(basis, 2.0)), 1),
-    _FOURIER2,
-    Measure("LegS", lambda n, unit, _: legs_invariant(n, unit), partial(rescaled, timescale=1.0)),
-    *_LAGT,
-    _FOUD,
-    Measure(
-        "decay", lambda n, unit, _: fourier_decay(n, unit), lambda basis: _with_dead_state(rescaled(basis, 2.0)), 1
-    ),
-)
-HIPPOX = tuple(
-    row._replace(theirs=lambda basis: _with_dead_state(rescaled(basis, 1.0), rate=-0.5)) if row is _FOUD else row
-    for row in S4
-)
+def _tilt(A: NDArray[Any]) -> float:
+    """β of a Laguerre memory of timescale 1, by A[0, 0] = -(1 + β)/2."""
+    return float(np.clip(-2 * A[0, 0] - 1, 0, 1))
 
 
-def _convert(what: str, table: tuple[Measure, ...], basis: object, double: bool = False) -> Basis:
+def _convert(what: str, table: Table, basis: object, double: bool = False) -> Basis:
     """By the first row whose memory it is, checking A and B rather than `basis.name`, which users may set."""
-    rows = (_FOURIER2,) if double else table
-    if isinstance(basis, Basis):
-        corner = float(basis.A[0, 0] * basis.timescale)
-        for row in rows:
-            if row.extra and basis.order % 2 == 0:
-                continue
-            own = row.ours(basis.order, basis.timescale, corner)
-            gap = _distance(basis.A * basis.timescale, basis.B * basis.timescale, _unit(own))
-            if gap < SAME and own.window == basis.window:
-                return row.theirs(basis)
-    names = ", ".join(dict.fromkeys(row.name for row in rows))
-    found = repr(basis.name) if isinstance(basis, Basis | ScaledBasis) else repr(basis)
+    own = rescaled(basis, 1.0) if isinstance(basis, Basis) else None
+    rows = [row for row in table(_tilt(own.A) if own else 0.0) if not double or row.name == "fourier2"]
+    for row in rows:
+        if own is None or (row.extra and own.order % 2 == 0):
+            continue
+        wanted = row.make(own.order, 1.0)
+        if _distance(own.A, own.B, wanted.A, wanted.B) < SAME and np.isclose(own.window, wanted.window):
+            return row.theirs(own)
     raise TypeError(
-        f"{what} knows {names} in this project's scaling, got {found}; see the table of prophecy.conventions"
+        f"{what} knows {', '.join(row.name for row in rows)} in this project's scaling, got "
+        f"{getattr(basis, 'name', basis)!r}; see the table of prophecy.conventions"
     )
 
 
 def _recognise(
-    convention: str, table: tuple[Measure, ...], A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None
+    convention: str, table: Table, A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None
 ) -> Basis:
     matrix, column = _pair(A, B)
     order, window, distances = len(column), _checks.positive("window", window), {}
-    for row in table:
+    for row in table(_tilt(matrix)):
         if (row.extra and order % 2) or order <= row.extra:
             continue
-        reference = row.theirs(row.ours(order - row.extra, 1.0, float(matrix[0, 0])))
+        reference = row.theirs(row.make(order - row.extra, 1.0))
         wanted = (reference.A, reference.B) if dt is None else zoh(reference.A, reference.B, dt / window)[:2]
-        distances[row.name] = _distance(A, B, wanted)
+        distances[row.name] = _distance(matrix, column, *wanted)
         if distances[row.name] < SAME:
-            return row.ours(order - row.extra, window, float(matrix[0, 0]))
+            return row.make(order - row.extra, window)
     name, gap = min(distances.items(), key=lambda item: item[1])
     raise ValueError(
         f"A and B of order {order} are not a {convention} memory: they miss {name}, the nearest, by {gap:.2g} of 1; "
         "check the convention, undo any time scaling or transposition, and leave window out for hippo-code's LegS"
     )
-
-
-def _unit(basis: Basis) -> Pair:
-    return basis.A * basis.timescale, basis.B * basis.timescale
 
 
 def _pair(A: ArrayLike, B: ArrayLike) -> Pair:
@@ -271,22 +240,7 @@ def _pair(A: ArrayLike, B: ArrayLike) -> Pair:
     return _checks.shaped("A", A, (order, order)), _checks.shaped("B", column, (order,))
 
 
-def _distance(A: ArrayLike, B: ArrayLike, reference: Pair) -> float:
+def _distance(A: Array, B: Array, wanted_A: Array, wanted_B: Array) -> float:
     """The largest difference of an entry, against that entry or 1."""
-    matrix, column = _pair(A, B)
-    gaps = (
-        (found - wanted) / np.maximum(np.abs(wanted), 1)
-        for found, wanted in zip((matrix, column), reference, strict=True)
-    )
-    return float(max(np.abs(gap).max() for gap in gaps))
-
-
-def _scaled(convention: str, A: ArrayLike, B: ArrayLike, own_window: int) -> ScaledBasis:
-    basis = legs(len(_pair(A, B)[1]))
-    gap = _distance(A, B, (-basis.A, basis.B))
-    if gap > SAME:
-        raise ValueError(
-            f"without a window A and B must be {convention}'s LegS, and they miss it by {gap:.2g} of an "
-            f"entry; for LegT or LagT give window in seconds ({convention}'s own unit is window={own_window})"
-        )
-    return basis
+    gaps = [np.abs(a - b) / np.maximum(np.abs(b), 1) for a, b in ((A, wanted_A), (B, wanted_B))]
+    return float(max(gap.max() for gap in gaps))

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis, legs
+from prophecy.bases import Array, Basis
+from prophecy.fading import legs_invariant
 
-Complex = NDArray[np.complex128]
+Complex = NDArray[np.complexfloating[Any, Any]]
 
 
 class NPLR(NamedTuple):
@@ -86,8 +87,7 @@ def nplr(basis: Basis, rank: int | None = None) -> NPLR:
 
 
 def dplr(basis: Basis) -> DPLR:
-    """Diagonal plus low rank, with unitary V: the eigenvectors of the skew part of `nplr`'s W, which is i times
-    Hermitian."""
+    """Diagonal plus low rank, with unitary V: the eigenvectors of the skew part of `nplr`'s W."""
     form = nplr(basis)
     skew = (form.normal - form.normal.T) / 2
     imaginary, V = np.linalg.eigh(-1j * skew)
@@ -103,23 +103,20 @@ def s4d_lin(order: int) -> Diagonal:
     array([0.   , 3.142])
     """
     n = np.arange(_even(order) // 2)
-    return Diagonal(np.asarray(-0.5 + 1j * np.pi * n, complex), np.ones(len(n), complex))
+    return Diagonal(-0.5 + 1j * np.pi * n, np.ones(len(n), complex))
 
 
 def s4d_inv(order: int) -> Diagonal:
     """S4D-Inv: rates -1/2 + i (N/π) (N/(2n+1) - 1), B = 1: an approximation of S4D-LegS's spectrum."""
     n = np.arange(_even(order) // 2)
-    return Diagonal(
-        np.asarray(-0.5 + 1j * order / np.pi * (order / (2 * n + 1) - 1), complex), np.ones(len(n), complex)
-    )
+    return Diagonal(-0.5 + 1j * order / np.pi * (order / (2 * n + 1) - 1), np.ones(len(n), complex))
 
 
 def s4d_legs(order: int) -> Diagonal:
     """S4D-LegS: the diagonal of LegS's `dplr`, its low rank left out, and its B; imaginary parts positive, falling."""
-    rates, _, B, _ = dplr(_legs(_even(order)))
-    above = rates.imag > 0
-    descending = np.argsort(-rates[above].imag)
-    return Diagonal(rates[above][descending], B[above][descending])
+    rates, _, B, _ = dplr(legs_invariant(_even(order), 1.0))
+    half = np.argsort(-rates.imag)[: order // 2]
+    return Diagonal(rates[half], B[half])
 
 
 def s5(
@@ -142,7 +139,7 @@ def s5(
         raise ValueError(f"order must be a multiple of 2 · blocks = {2 * blocks}, got {order}")
     low, high = (_checks.positive("dt", value) for value in dt)
     random = np.random.default_rng(seed)
-    rates, _, _, V = dplr(_legs(order // blocks))
+    rates, _, _, V = dplr(legs_invariant(order // blocks, 1.0))
     half = np.argsort(-rates.imag)[: len(rates) // 2]
     wide = np.zeros((order, order // 2), complex)
     for block in range(blocks):
@@ -154,11 +151,6 @@ def s5(
         np.tile(rates[half], blocks), wide.conj().T @ B, C @ wide, random.standard_normal(inputs),
         random.uniform(np.log(low), np.log(high), order // 2),
     )  # fmt: skip
-
-
-def _legs(order: int) -> Basis:
-    scaled = legs(order)
-    return Basis(-scaled.A, scaled.B, scaled.newest, scaled.oldest, 1.0, scaled.functions, "LegS")
 
 
 def _even(order: Any) -> int:

@@ -24,7 +24,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Discrete(NamedTuple):
-    """A discrete pair A (N, N), B (N,); the state to read from is `x + shift * u`."""
+    """A discrete pair A (N, N), B (N,); the state to read from is `x + shift * u`. (N is one more for `lines`.)"""
 
     A: Array
     B: Array
@@ -35,36 +35,24 @@ Rule: TypeAlias = Callable[[Array, Array, float], Discrete]
 
 
 def bilinear(A: Array, B: Array, dt: float) -> Discrete:
-    """Tustin's rule, the paper's: A = (I - dt/2 A)⁻¹ (I + dt/2 A), B = dt (I - dt/2 A)⁻¹ B (Sec. 3).
-
-    A: (N, N), B: (N,).
+    """Tustin's rule, the paper's: A = (I - dt/2 A)⁻¹ (I + dt/2 A), B = dt (I - dt/2 A)⁻¹ B (Sec. 3). A (N, N), B (N,).
 
     >>> bilinear(np.array([[-2.0]]), np.array([2.0]), 0.5).A
     array([[0.33333333]])
     """
-    A, B, dt = _pair(A, B, dt)
-    eye = np.eye(len(B))
-    solved = _solve(eye - dt / 2 * A, np.column_stack([eye + dt / 2 * A, dt * B]), dt)
-    return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
+    return _between(A, B, dt, 0.5)
 
 
 def zoh(A: Array, B: Array, dt: float) -> Discrete:
-    """Zero-order hold, A (N, N), B (N,): exact when the input is constant within a step.
-
-    One exponential of the augmented matrix [[A, B], [0, 0]] gives both, so a singular A is no special case.
-    """
+    """Zero-order hold, A (N, N), B (N,): exact when the input is constant within a step."""
     A, B, dt = _pair(A, B, dt)
-    order = len(B)
-    joint = np.zeros((order + 1, order + 1))
-    joint[:order, :order], joint[:order, order] = A * dt, B * dt
-    powered = expm(joint)
-    return Discrete(powered[:order, :order], powered[:order, order], np.zeros_like(B))
+    phi, start, end = _line(A, B, dt)
+    return Discrete(phi, start + end, np.zeros_like(B))
 
 
 def foh(A: Array, B: Array, dt: float) -> Discrete:
-    """First-order hold: exact when the input is a straight line between samples.
+    """First-order hold, A (N, N), B (N,): exact when the input is a straight line between samples.
 
-    A: (N, N), B: (N,).
     s[k] = Φ s[k - 1] + Γ₀ u[k - 1] + Γ₁ u[k] asks for the sample before; the recurrence carries x = s - shift u with
     `shift` = -Φ⁻¹ Γ₀, which does not, and whose input matrix is Γ₁ - shift. Φ⁻¹ Γ₀ is Γ₁ of the system -A.
     (`scipy.signal.cont2discrete` carries Φ s + Γ₀ u, and shifts by the *next* sample.)
@@ -75,30 +63,34 @@ def foh(A: Array, B: Array, dt: float) -> Discrete:
     return Discrete(phi, end - shift, shift)
 
 
+def lines(A: Array, B: Array, dt: float) -> Discrete:
+    """First-order hold with the value before as one more state, A (N + 1, N + 1), B (N + 1,): right for any A and dt.
+
+    [s, u][k] = [[Φ, Γ₀], [0, 0]] [s, u][k - 1] + [Γ₁, 1] u[k]. `foh` needs Φ⁻¹ instead, which order 64 loses below 64
+    samples a window.
+    """
+    A, B, dt = _pair(A, B, dt)
+    phi, start, end = _line(A, B, dt)
+    wide = np.block([[phi, start[:, None]], [np.zeros((1, len(B) + 1))]])
+    return Discrete(wide, np.append(end, 1.0), np.zeros(len(B) + 1))
+
+
 def euler(A: Array, B: Array, dt: float) -> Discrete:
     """Forward Euler: A = I + dt A (N, N), B = dt B (N,). Stable only while dt is small against A's fastest mode."""
-    A, B, dt = _pair(A, B, dt)
-    return Discrete(np.eye(len(B)) + dt * A, dt * B, np.zeros_like(B))
+    return _between(A, B, dt, 0.0)
 
 
 def backward(A: Array, B: Array, dt: float) -> Discrete:
-    """Backward Euler: A = (I - dt A)⁻¹, B = dt (I - dt A)⁻¹ B. Stable for every dt when A is.
-
-    A: (N, N), B: (N,).
-    """
-    A, B, dt = _pair(A, B, dt)
-    eye = np.eye(len(B))
-    solved = _solve(eye - dt * A, np.column_stack([eye, dt * B]), dt)
-    return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
+    """Backward Euler: A = (I - dt A)⁻¹ (N, N), B = dt (I - dt A)⁻¹ B (N,). Stable for every dt when A is."""
+    return _between(A, B, dt, 1.0)
 
 
 def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
     """LegS's pair for the sample that makes `count` seen, under any rule: x' = (-A x + B u)/t, t = count · dt.
 
-    A: (N, N), B: (N,).
-    The holds are exact in the logarithm of time, where LegS is a constant system: from t to t + dt they advance by
-    log(count / (count - 1)). The other rules take the step dt/t = 1/count. The first sample has no past: it *is* the
-    memory, a constant, so x = e₀ u whatever the rule (App. A.2; B₀ = 1 and A e₀ = B make e₀ u the rest point).
+    A (N, N), B (N,). The holds are exact in the logarithm of time, where LegS is a constant system: from t to t + dt
+    they advance by log(count / (count - 1)). The other rules take the step dt/t = 1/count. The first sample has no
+    past: it *is* the memory, so x = e₀ u whatever the rule (App. A.2; B₀ = 1 and A e₀ = B make e₀ u the rest point).
     """
     count = _checks.whole("count", count)
     A, B, _ = _pair(A, B, 1.0)
@@ -129,7 +121,10 @@ def lag(rule: Rule) -> float:
 
 
 def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
-    """Φ, Γ₀, Γ₁ of x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) for a straight line between the two."""
+    """Φ, Γ₀, Γ₁ of x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) for a straight line between the two.
+
+    From one exponential of [[A, B, 0], [0, 0, 1], [0, 0, 0]], so that a singular A is no special case.
+    """
     order = len(B)
     joint = np.zeros((order + 2, order + 2))
     joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0
@@ -138,13 +133,17 @@ def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
     return powered[:order, :order], hold - ramp, ramp
 
 
-def _solve(matrix: Array, right: Array, dt: float) -> Array:
+def _between(A: Array, B: Array, dt: float, end: float) -> Discrete:
+    """x' = x + dt (B u + A (end x' + (1 - end) x)): the slope is taken between both ends of the step."""
+    A, B, dt = _pair(A, B, dt)
+    eye = np.eye(len(B))
     try:
-        return np.linalg.solve(matrix, right)
+        solved = np.linalg.solve(eye - end * dt * A, np.column_stack([eye + (1 - end) * dt * A, dt * B]))
     except np.linalg.LinAlgError:
         raise ValueError(
             f"dt = {dt:g} meets an eigenvalue of A that this rule cannot invert; use another step or zoh"
         ) from None
+    return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
 
 
 def _pair(A: Array, B: Array, dt: float) -> tuple[Array, Array, float]:

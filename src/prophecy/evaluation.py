@@ -3,8 +3,8 @@
 One-step predictions follow the project's convention: y[..., k] predicts u[..., k + 1]. The paper's loss (Sec. 4)
 averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless given otherwise.
 
-Past its valid time no path of a chaotic system is right step by step. What can be right are its statistics: Hellinger
-distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms measure them.
+Past its valid time no path of a chaotic system is right step by step, but its statistics can be: Hellinger distances,
+sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms measure them.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def smape(truth: ArrayLike, forecast: ArrayLike) -> Array:
     """Symmetric mean absolute percentage error per step, averaged over variables, in percent (0 … 200): (horizon,)."""
     true, guess = _horizon(truth, forecast)
     total = np.abs(true) + np.abs(guess)
-    # A variable that is zero in both is predicted perfectly; NaN must stay NaN and not pass for zero.
-    ratio = np.where(total == 0.0, 0.0, np.abs(true - guess) / np.where(total == 0.0, 1.0, total))
+    ratio = np.abs(true - guess) / np.where(total == 0.0, 1.0, total)  # zero in both is predicted perfectly
     return np.asarray(200.0 * ratio.mean(axis=-1), dtype=np.float64)
 
 
@@ -62,8 +61,7 @@ def valid_prediction_time(
 ) -> float:
     """Time until `smape` first exceeds `threshold` percent, in units of `samples_per_time` samples.
 
-    truth, forecast: (time,) or (time, variables).
-    With 30 samples per Lyapunov time the result is in Lyapunov times. A forecast that never fails scores its length.
+    truth, forecast: (time,) or (time, variables). A forecast that never fails scores its length.
 
     >>> valid_prediction_time([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 3.0, 1.0], samples_per_time=2)
     1.0
@@ -78,16 +76,15 @@ def valid_prediction_time(
 
 def coverage(truth: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     """Share of values inside [lower, upper], all three of one shape."""
-    true, low, high = np.asarray(truth, float), np.asarray(lower, float), np.asarray(upper, float)
+    true, low, high = (np.asarray(part, float) for part in (truth, lower, upper))
     if not true.shape == low.shape == high.shape or true.size == 0:
         raise ValueError(f"truth, lower and upper must have one shape, got {true.shape}, {low.shape}, {high.shape}")
     return float(np.mean((low <= true) & (true <= high)))
 
 
 def naive_scale(context: ArrayLike, season: int = 1) -> float:
-    """Mean |x[k] - x[k - season]| over a context, the unit of `mase`; gaps (NaN) are left out.
+    """Mean |x[k] - x[k - season]| over a context (time,) or (time, variables), the unit of `mase`; gaps are left out.
 
-    context: (time,) or (time, variables).
     A season of which the context holds no two is taken as 1. NaN where no two values can be compared.
 
     >>> naive_scale([1.0, 2.0, 4.0, 7.0])
@@ -101,9 +98,7 @@ def naive_scale(context: ArrayLike, season: int = 1) -> float:
 
 
 def mase(truth: ArrayLike, forecast: ArrayLike, context: ArrayLike, season: int = 1) -> float:
-    """Mean absolute error in units of what copying the value a season ago was off by inside the context.
-
-    All of them (time,) or (time, variables).
+    """Mean absolute error in units of `naive_scale`, all of them (time,) or (time, variables).
 
     >>> mase([8.0, 9.0], [7.0, 7.0], context=[1.0, 2.0, 4.0, 7.0])
     0.75
@@ -127,13 +122,9 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
 
 
 def crps(truth: ArrayLike, quantiles: ArrayLike, probabilities: ArrayLike) -> Array:
-    """Continuous ranked probability score from quantiles (probabilities, *shape of truth): twice the mean pinball loss.
-
-    For probabilities spread evenly over (0, 1) this is the integral's midpoint rule; for one value that is certain it
-    is the absolute error.
-    """
-    levels = np.asarray(probabilities, dtype=np.float64)
-    losses = [pinball(truth, values, q) for values, q in zip(np.asarray(quantiles), levels, strict=True)]
+    """Continuous ranked probability score from quantiles (probabilities, *shape of truth): twice the mean pinball loss,
+    which for probabilities spread evenly over (0, 1) is the integral's midpoint rule."""
+    losses = [pinball(truth, *pair) for pair in zip(np.asarray(quantiles), np.asarray(probabilities), strict=True)]
     return np.asarray(2.0 * np.mean(losses, axis=0), dtype=np.float64)
 
 
@@ -162,14 +153,10 @@ def spectrum(stretches: ArrayLike) -> Array:
 
 
 def spectral_distance(stretches: ArrayLike, truth: ArrayLike) -> float:
-    """Hellinger distance of the spectra of (stretches, time, variables), averaged over variables; 1 if not finite.
-
-    A path that came to rest has no spectrum: its distance is 1.
-    """
+    """Hellinger distance of the spectra of (stretches, time, variables), averaged over variables; 1 if not finite, or
+    at rest."""
     path = np.asarray(stretches, dtype=np.float64)
-    if not np.isfinite(path).all():
-        return 1.0
-    return hellinger(spectrum(path), spectrum(truth))
+    return hellinger(spectrum(path), spectrum(truth)) if np.isfinite(path).all() else 1.0
 
 
 def histogram_distance(path: ArrayLike, truth: ArrayLike) -> float:
@@ -178,11 +165,8 @@ def histogram_distance(path: ArrayLike, truth: ArrayLike) -> float:
     if not np.isfinite(values).all():
         return 1.0
     low, high = np.quantile(real, _INSIDE, axis=0)
-    edges = [
-        np.concatenate([[-np.inf], np.linspace(a, b, _BINS - 1), [np.inf]]) for a, b in zip(low, high, strict=True)
-    ]
-    shares = [np.histogramdd(each, edges)[0].ravel() / len(each) for each in (values, real)]
-    return hellinger(*shares)
+    edges = [np.array([-np.inf, *np.linspace(a, b, _BINS - 1), np.inf]) for a, b in zip(low, high, strict=True)]
+    return hellinger(*(np.histogramdd(each, edges)[0].ravel() / len(each) for each in (values, real)))
 
 
 def _horizon(truth: ArrayLike, forecast: ArrayLike) -> tuple[Array, Array]:

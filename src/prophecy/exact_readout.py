@@ -69,19 +69,23 @@ def exact(
         raise TypeError(f"basis must be a Basis, got {basis!r}; use prophecy.legt or prophecy.fout")
     degree = _checks.whole("degree", degree, least=0)
     derivative = _checks.whole("derivative", derivative, least=0)
-    _refuse_degree(basis, degree, derivative)
+    if degree > basis.order:
+        raise ValueError(f"degree {degree} needs a memory of order {degree} or more, got order {basis.order}")
+    if derivative > degree:
+        raise ValueError(
+            f"derivative {derivative} of polynomials up to degree {degree} is 0; use degree >= {derivative}"
+        )
     if not np.isfinite(horizon):
         raise ValueError(f"horizon must be a finite number of steps, got {horizon}")
-    pair = memory(basis.A, basis.B, dt)
-    best = _Conditions.of(pair, basis.timescale / dt, degree)
+    pair, samples = memory(basis.A, basis.B, dt), basis.timescale / dt
+    best = _Conditions.of(pair, samples, degree)
     for stretch in STRETCHES:
-        if _condition(best) > GOOD_CONDITION:
-            best = min(best, _Conditions.of(pair, stretch * basis.timescale / dt, degree), key=_condition)
-    if not _condition(best) < LARGEST_CONDITION:
+        if best.number > GOOD_CONDITION:
+            best = min(best, _Conditions.of(pair, stretch * samples, degree), key=lambda one: one.number)
+    if not best.number < LARGEST_CONDITION:
         raise ValueError(
-            f"degree {degree} is beyond what {basis.name} of order {basis.order} over {basis.timescale / dt:.4g} "
-            f"samples can be exact for in float64 (condition {_condition(best):.1e}); use a smaller degree, a larger "
-            "order or a longer window"
+            f"degree {degree} is beyond what {basis.name} of order {basis.order} over {samples:.4g} samples is exact "
+            f"for in float64 (condition {best.number:.1e}); use a smaller degree, a larger order or a longer window"
         )
     C, D = best.solve(horizon, derivative, dt)
     slope = best.solve(0.0, 1, dt) if degree >= 1 else None
@@ -164,6 +168,7 @@ class _Conditions(NamedTuple):
     balanced: Array
     scale: Array
     samples: float
+    number: float  # the condition number
 
     @classmethod
     def of(cls, pair: discretize.Discrete, samples: float, degree: int) -> _Conditions:
@@ -173,7 +178,10 @@ class _Conditions(NamedTuple):
         whiten = left[:, used] / strength[used]
         constraints = whiten.T @ np.vstack([seen, np.ones(degree + 1)])
         scale = np.linalg.norm(constraints, axis=0)
-        return cls(whiten, constraints / scale, scale, samples)
+        singular = np.linalg.svd(constraints / scale, compute_uv=False)
+        enough = len(singular) == degree + 1 and singular[-1] > 0
+        number = float(singular[0] / singular[-1]) if enough else np.inf
+        return cls(whiten, constraints / scale, scale, samples, number)
 
     def solve(self, horizon: float, derivative: int, dt: float) -> Readout:
         """The solution of least norm, hence of least noise gain."""
@@ -181,21 +189,3 @@ class _Conditions(NamedTuple):
         shortest = np.linalg.lstsq(self.balanced.T, targets / self.scale, rcond=None)[0]
         solution = self.whiten @ shortest
         return Readout(solution[:-1], float(solution[-1]))
-
-
-def _condition(conditions: _Conditions) -> float:
-    singular = np.linalg.svd(conditions.balanced, compute_uv=False)
-    enough = len(singular) == len(conditions.scale) and singular[-1] > 0
-    return float(singular[0] / singular[-1]) if enough else np.inf
-
-
-def _refuse_degree(basis: Basis, degree: int, derivative: int) -> None:
-    if degree > basis.order:
-        raise ValueError(
-            f"degree {degree} needs a memory of order {degree} or more (degree + 1 conditions, order + 1 numbers), "
-            f"got order {basis.order}"
-        )
-    if derivative > degree:
-        raise ValueError(
-            f"derivative {derivative} of polynomials up to degree {degree} is 0; use degree >= {derivative}"
-        )

@@ -18,7 +18,7 @@ from scipy.linalg import solve_continuous_lyapunov
 from scipy.special import eval_genlaguerre, gammaln
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis, fout, legendre, legs
+from prophecy.bases import Array, Basis, fout, legendre, legs, rescaled
 
 
 def legs_invariant(order: int, timescale: float) -> Basis:
@@ -32,17 +32,10 @@ def legs_invariant(order: int, timescale: float) -> Basis:
            [-0.866, -1.   ,  0.   ],
            [-1.118, -1.936, -1.5  ]])
     """
-    scaled, timescale = legs(order), _checks.positive("timescale", timescale)
-    return Basis(
-        A=0.0 - scaled.A / timescale,
-        B=scaled.B / timescale,
-        newest=scaled.newest,
-        oldest=scaled.oldest,
-        window=math.inf,
-        functions=partial(_warped_legendre, scaled.order, timescale),
-        name="LegS, time-invariant",
-        timescale=timescale,
-    )
+    scaled = legs(order)
+    functions = partial(_warped_legendre, scaled.order)
+    unit = Basis(-scaled.A, scaled.B, scaled.newest, scaled.oldest, math.inf, functions, "LegS, time-invariant", 1.0)
+    return rescaled(unit, timescale)
 
 
 def lagt(order: int, timescale: float, tilt: float = 1.0, alpha: float = 0.0) -> Basis:
@@ -59,7 +52,7 @@ def lagt(order: int, timescale: float, tilt: float = 1.0, alpha: float = 0.0) ->
            [-1., -1.,  0.],
            [-1., -1., -1.]])
     """
-    order, timescale = _checks.whole("order", order), _checks.positive("timescale", timescale)
+    order = _checks.whole("order", order)
     if not 0 <= tilt <= 1:
         raise ValueError(f"tilt must lie in [0, 1], got {tilt}; 1 weighs the past by exp(-age/timescale)")
     if not 0 <= alpha < 1:
@@ -68,16 +61,12 @@ def lagt(order: int, timescale: float, tilt: float = 1.0, alpha: float = 0.0) ->
     norm = np.exp((gammaln(n + alpha + 1) - gammaln(n + 1)) / 2)
     lower = np.tril(np.ones((order, order)), -1) + np.eye(order) * (1 + tilt) / 2
     start = np.exp(gammaln(n + alpha + 1) - gammaln(n + 1) - gammaln(alpha + 1)) / norm  # L_n^α(0)/λ_n
-    return Basis(
-        A=0.0 - lower * norm[None, :] / norm[:, None] / timescale,
-        B=start / timescale,
-        newest=start if alpha == 0 else np.zeros(order),
-        oldest=np.zeros(order),
-        window=math.inf,
-        functions=partial(_laguerre, n, norm, timescale, tilt, alpha),
-        name="LagT" if alpha == 0 and tilt == 1 else f"LagT, tilt {tilt:g}, alpha {alpha:g}",
-        timescale=timescale,
-    )
+    newest, name = start, "LagT" if alpha == 0 and tilt == 1 else f"LagT, tilt {tilt:g}, alpha {alpha:g}"
+    if alpha > 0:
+        newest = np.zeros(order)
+    functions = partial(_laguerre, n, norm, tilt, alpha)
+    A = -lower * norm[None, :] / norm[:, None]
+    return rescaled(Basis(A, start, newest, np.zeros(order), math.inf, functions, name, 1.0), timescale)
 
 
 def foud(order: int, timescale: float) -> Basis:
@@ -86,21 +75,13 @@ def foud(order: int, timescale: float) -> Basis:
     A is diagonal but for rotations: S4D-Lin in real numbers. The w overlap; p = G⁻¹ w with G = ∫ w wᵀ ds gives back the
     past of least energy that explains the state.
     """
-    window = fout(order, _checks.positive("timescale", timescale))  # its rotation, and its check of the order
-    rotation = window.A + 2 * np.outer(window.newest, window.newest) / timescale
-    A, B = rotation - np.eye(window.order) / (2 * timescale), window.newest / timescale
-    gram = solve_continuous_lyapunov(A * timescale, -np.outer(window.newest, window.newest))
-    inverse = np.linalg.inv(gram)
-    return Basis(
-        A=A,
-        B=B,
-        newest=inverse @ window.newest,
-        oldest=np.zeros(window.order),
-        window=math.inf,
-        functions=partial(_damped_fourier, window.order // 2, timescale, inverse),
-        name="FouD",
-        timescale=timescale,
-    )
+    window = fout(order, 1.0)  # its rotation, and its check of the order
+    edges = np.outer(window.newest, window.newest)
+    A = window.A + 2 * edges - np.eye(window.order) / 2
+    inverse = np.linalg.inv(solve_continuous_lyapunov(A, -edges))
+    newest, functions = inverse @ window.newest, partial(_damped_fourier, window, inverse)
+    unit = Basis(A, window.newest, newest, np.zeros(window.order), math.inf, functions, "FouD", 1.0)
+    return rescaled(unit, timescale)
 
 
 def fourier_decay(order: int, timescale: float) -> Basis:
@@ -109,37 +90,23 @@ def fourier_decay(order: int, timescale: float) -> Basis:
     FouT with half its coupling, A = rotation - newest newestᵀ/θ, B = newest/θ, θ = timescale: w is orthogonal,
     ∫ w wᵀ ds = 1/2, so p = 2 w. Signals of period θ are kept for ever, others fade.
     """
-    window = fout(order, _checks.positive("timescale", timescale))
-    A = window.A + np.outer(window.newest, window.newest) / timescale
-    return Basis(
-        A=A,
-        B=window.newest / timescale,
-        newest=2 * window.newest,
-        oldest=np.zeros(window.order),
-        window=math.inf,
-        functions=partial(_responses, A, 2 * window.newest),
-        name="Fourier, decaying",
-        timescale=timescale,
-    )
+    window = fout(order, 1.0)
+    A, newest = window.A + np.outer(window.newest, window.newest), 2 * window.newest
+    functions, oldest = partial(_responses, A, newest), np.zeros(window.order)
+    return rescaled(Basis(A, window.newest, newest, oldest, math.inf, functions, "Fourier, decaying", 1.0), timescale)
 
 
-def _warped_legendre(order: int, timescale: float, ages: Array) -> Array:
-    return legendre(2 * np.exp(-ages / timescale) - 1, order)
+def _warped_legendre(order: int, ages: Array) -> Array:
+    return legendre(2 * np.exp(-ages) - 1, order)
 
 
-def _laguerre(n: NDArray[Any], norm: Array, timescale: float, tilt: float, alpha: float, ages: Array) -> Array:
-    s = (ages / timescale)[:, None]
-    made: Array = s**alpha * np.exp((tilt - 1) * s / 2) * eval_genlaguerre(n[None, :], alpha, s) / norm
-    return made
+def _laguerre(n: NDArray[Any], norm: Array, tilt: float, alpha: float, ages: Array) -> Array:
+    s = ages[:, None]
+    return np.asarray(s**alpha * np.exp((tilt - 1) * s / 2) * eval_genlaguerre(n[None, :], alpha, s) / norm)
 
 
-def _damped_fourier(frequencies: int, timescale: float, inverse: Array, ages: Array) -> Array:
-    s = ages[:, None] / timescale
-    phase = 2 * np.pi * s * np.arange(1, frequencies + 1)
-    table = np.ones((len(ages), 1 + 2 * frequencies))
-    table[:, 1::2], table[:, 2::2] = math.sqrt(2) * np.cos(phase), math.sqrt(2) * np.sin(phase)
-    made: Array = table * np.exp(-s / 2) @ inverse
-    return made
+def _damped_fourier(window: Basis, inverse: Array, ages: Array) -> Array:
+    return np.asarray(window.functions(ages) * np.exp(-ages / 2)[:, None] @ inverse)
 
 
 def _responses(A: Array, start: Array, ages: Array) -> Array:

@@ -18,8 +18,7 @@ Array: TypeAlias = NDArray[Any]
 GAPS = ("raise", "hold", "predict")
 FORMAT = 1  # of saved files; other numbers are refused
 
-# Single numbers of these types, and whole ones that are floats exactly, take the short way of floats, so that they give
-# the digits of the float they equal.
+# Single numbers of these types, and whole ones that are floats exactly, take the short way of floats.
 _NUMBERS = frozenset((np.float64, np.float32, np.int64, np.int32))
 _WHOLE = 2**53
 
@@ -49,8 +48,7 @@ class Predictor:
         self._system = system
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
-        # Single numbers up to this size go to a `SystemStream`; none do where it would not give the numbers of the
-        # step.
+        # Single numbers up to this size go to a `SystemStream`, where it gives the numbers of the step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
         self._spare: SystemStream | None = None
         self.reset()
@@ -69,7 +67,7 @@ class Predictor:
     @property
     def count(self) -> int:
         """How many moments have been observed."""
-        return self._count if self._stream is None else self._stream.count
+        return self._count + (0 if self._stream is None else len(self._stream.pending))
 
     @property
     def state(self) -> Array:
@@ -93,11 +91,8 @@ class Predictor:
         return {**self.__dict__, "_spare": None}
 
     def observe(self, value: ArrayLike) -> None:
-        """Take in one moment, a number or (channels,), or many, (time,) or (time, channels).
-
-        Observing one by one and observing an array end in the same state (to the engines' tolerance). After an error
-        the predictor is as it was.
-        """
+        """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). After an error the
+        predictor is as it was."""
         kind: Any = type(value)
         number: Any = value
         if kind in _NUMBERS or (kind is int and -_WHOLE <= number <= _WHOLE):
@@ -105,6 +100,7 @@ class Predictor:
         if kind is float and -self._quick <= number <= self._quick:
             live = self._stream or self._begin()
             if len(live.pending) == LENGTH:
+                self._count_pending(live)
                 live.advance()
             live.pending.append(number)
             return
@@ -126,7 +122,8 @@ class Predictor:
         """The next value, a number or (channels,). Changes nothing."""
         if self._stream is not None and self._stream.pending:
             return self._stream.predict()
-        return self._read(self._readout())
+        system = self._system
+        return self._read(system.readout if isinstance(system, System) else system.readout(max(1, self._count)))
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second. Changes nothing."""
@@ -141,14 +138,8 @@ class Predictor:
         """Write system and state to one file, atomically; it holds arrays and JSON, no pickles."""
         self._settle()
         system = self._system
-        meta = {
-            "system": type(system).__name__,
-            "dt": system.dt,
-            "dtype": system.dtype.name,
-            "channels": self._channels,
-            "gaps": self._gaps,
-            "count": self._count,
-        }
+        meta = {"system": type(system).__name__, "dt": system.dt, "dtype": system.dtype.name}
+        meta |= {"channels": self._channels, "gaps": self._gaps, "count": self._count}
         arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"}
         arrays |= {"x": self._x, "last": self._last, "low": self._low, "high": self._high}
         if isinstance(system, ScaledSystem):
@@ -181,7 +172,7 @@ class Predictor:
 
     def _begin(self) -> SystemStream:
         self._spare = self._spare or stream(self._system)
-        self._spare.begin(self._x[0], self._count, float(self._low[0]), float(self._high[0]))
+        self._spare.begin(self._x[0], self._count)
         self._stream = self._spare
         return self._spare
 
@@ -189,8 +180,13 @@ class Predictor:
         """Bring what a stream holds into the state, as if the values had been stepped through."""
         live, self._stream = self._stream, None
         if live is not None and live.pending:
-            self._x, self._last, self._count = live.state()[None, :], np.array(live.pending[-1:]), live.count
-            self._low, self._high = (np.array([bound]) for bound in live.bounds)
+            self._x, self._last = live.state()[None, :], np.array(live.pending[-1:])
+            self._count_pending(live)
+
+    def _count_pending(self, live: SystemStream) -> None:
+        self._count += len(live.pending)
+        self._low = np.array([min(float(self._low[0]), *live.pending)])
+        self._high = np.array([max(float(self._high[0]), *live.pending)])
 
     def _moments(self, value: ArrayLike) -> Array:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""
@@ -207,21 +203,20 @@ class Predictor:
         present = array[~np.isnan(array)]
         if present.size:
             _checks.in_range("value", present, dtype)
-        moments: Array = array.astype(dtype, copy=False).reshape(-1, width)
-        return moments
+        return np.asarray(array, dtype).reshape(-1, width)
 
     def _feed(self, data: Array) -> None:
         if len(data) == 1:
             x = self._step(data[0])
+        elif isinstance(self._system, System):
+            _, x = run(self._system, np.ascontiguousarray(data.T), state=self._x)
         else:
-            state: Any = ScaledState(self._x, self._count) if isinstance(self._system, ScaledSystem) else self._x
-            _, state = run(self._system, np.ascontiguousarray(data.T), state=state)
-            x = state.x if isinstance(state, ScaledState) else state
+            _, (x, _) = run(self._system, np.ascontiguousarray(data.T), state=ScaledState(self._x, self._count))
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 
     def _feed_with_gaps(self, data: Array, missing: Array) -> None:
         """Clean stretches as they are, the moments between them one by one; after an error nothing has changed."""
-        before = {name: getattr(self, name) for name in ("_x", "_last", "_low", "_high", "_count")}
+        before = dict(self.__dict__)
         try:
             gone = missing.any(axis=1)
             edges = np.flatnonzero(np.diff(gone)) + 1
@@ -234,8 +229,7 @@ class Predictor:
                     if self._count or not hole.all():
                         self._feed(np.where(hole, self._fill(), moment)[None, :])
         except BaseException:
-            for name, value in before.items():
-                setattr(self, name, value)
+            self.__dict__.update(before)
             raise
 
     def _note(self, data: Array) -> None:
@@ -248,21 +242,14 @@ class Predictor:
         if self._gaps == "hold" or not self._count:
             return self._last
         room = self._high - self._low
-        filled: Array = np.clip(np.atleast_1d(self.predict()), self._low - room, self._high + room)
-        return filled
+        return np.asarray(np.clip(np.atleast_1d(self.predict()), self._low - room, self._high + room))
 
     def _step(self, now: Array) -> Array:
-        system = self._system
-        A, B = (system.A, system.B) if isinstance(system, System) else system.at(self._count + 1)[:2]
+        A, B, _, _ = self._system.at(self._count + 1)
         x: Array = self._x @ A.T + now[:, None] * B
         if not np.isfinite(x).all():
-            raise ValueError(f"value {now} overflows the memory in {system.dtype}; rescale the data")
+            raise ValueError(f"value {now} overflows the memory in {self._system.dtype}; rescale the data")
         return x
-
-    def _readout(self) -> Readout:
-        if isinstance(self._system, ScaledSystem):
-            return self._system.readout(max(1, self._count))
-        return self._system.readout
 
     def _read(self, readout: Readout) -> Any:
         y = self._x @ readout.C + self._x.dtype.type(readout.D) * self._last

@@ -1,19 +1,15 @@
 r"""The signals of the paper's experiments, each from its definition, vectorised and seeded.
 
-Random signals have shape (functions, samples). Function `i` of a call with seed `s` depends on `s + i` and on nothing
-else: functions 100 … 199 asked for separately (seed 100) are the same rows as those of 0 … 999 asked for at once, so
-experiments can be cut into pieces and resumed.
-
-The ordinary differential equations come twice: from their closed form, accurate to rounding, and from SciPy's
-`solve_ivp` with any tolerance, because the paper's tables were made with SciPy's default of rtol = 1e-3 and show that
-solver's error.
+Random signals have shape (functions, samples). Function `i` of a call with seed `s` depends on `s + i` alone, so that
+experiments can be cut into pieces and resumed. The differential equations come from their closed form, accurate to
+rounding, and from SciPy's `solve_ivp`: the paper's tables were made with its default of rtol = 1e-3 and show its error.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,31 +32,21 @@ class Tolerance(NamedTuple):
 
 
 SCIPY_DEFAULTS = Tolerance(rtol=1e-3, atol=1e-6)
-"""The tolerances that are the defaults of `solve_ivp`: the paper's ODE tables were made with it."""
 
 
-class AlphaFilter(NamedTuple):
-    """`1 / (tau s + 1)^2` under zero-order hold: y[k] = lead w[k] + lag w[k-1] + 2 pole y[k-1] - pole^2 y[k-2]."""
-
-    lead: float
-    lag: float
-    pole: float
-
-
-def alpha_filter(time_constant: float, dt: float = DT) -> AlphaFilter:
-    """Discrete Alpha filter with the input taken one step early, as the Filtered Noise process uses it.
+def alpha_filter(time_constant: float, dt: float = DT) -> tuple[float, float, float]:
+    """Lead, lag and pole of `1 / (tau s + 1)^2` under zero-order hold, as the Filtered Noise process uses it:
+    y[k] = lead w[k] + lag w[k-1] + 2 pole y[k-1] - pole^2 y[k-2].
 
     >>> lead, lag, pole = alpha_filter(0.1)
     >>> round((lead + lag) / (1 - pole) ** 2, 12)  # unit gain for constants
     1.0
     """
-    _checks.positive("time_constant", time_constant)
-    _checks.positive("dt", dt)
-    ratio = dt / time_constant
+    ratio = _checks.positive("dt", dt) / _checks.positive("time_constant", time_constant)
     pole = math.exp(-ratio)
     # expm1 keeps the two coefficients, both of size ratio^2 / 2, at full relative precision.
     rise = -math.expm1(-ratio)
-    return AlphaFilter(lead=rise - ratio * pole, lag=pole * (ratio - rise), pole=pole)
+    return rise - ratio * pole, pole * (ratio - rise), pole
 
 
 def white_signal(
@@ -100,16 +86,14 @@ def white_signal(
     wave = np.fft.irfft(spectrum * scale, n=2 * half, axis=-1)
     first = np.ones(functions, dtype=np.intp) if start is None else np.argmin(np.abs(start - wave), axis=-1)
     index = (first[:, None] + np.arange(samples)) % (2 * half)
-    return np.ascontiguousarray(np.take_along_axis(wave, index, axis=-1), dtype=np.float64)
+    return np.take_along_axis(wave, index, axis=-1)
 
 
 def filtered_noise(
     time_constant: float, functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, dt: float = DT
 ) -> Array:
-    """White Gaussian noise of density 1 through an Alpha filter, from rest: (functions, samples).
-
-    Its stationary variance is `1 / (4 time_constant)`.
-    """
+    """White Gaussian noise of density 1 through an Alpha filter, from rest, of variance `1 / (4 time_constant)` in the
+    end: (functions, samples)."""
     _checks.whole("functions", functions)
     _checks.whole("samples", samples)
     lead, lag, pole = alpha_filter(time_constant, dt)
@@ -126,9 +110,8 @@ def van_der_pol(
     stiffness: float = 7.0,
     tolerance: Tolerance | None = None,
 ) -> Array:
-    r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t on `samples` points over [0, end].
+    r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t over [0, end]: (samples,).
 
-    Returns (samples,).
     Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
     A solver does: at the top of a cycle 1 - u is 4.6e-13, below its error, and what comes back may pass -1. The square
     wave between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
@@ -144,9 +127,8 @@ def van_der_pol(
 def bernoulli(
     samples: int = SAMPLES, *, end: float = 10.0, initial: float = 0.1, tolerance: Tolerance | None = None
 ) -> Array:
-    r"""The paper's Bernoulli equation u' = sin(t) sqrt(u) - cos(5t) u on `samples` points over [0, end].
+    r"""The paper's Bernoulli equation u' = sin(t) sqrt(u) - cos(5t) u over [0, end]: (samples,).
 
-    Returns (samples,).
     Without a tolerance, from v = sqrt(u), which is linear: (e^{sin(5t)/10} v)' = e^{sin(5t)/10} sin(t) / 2, integrated
     by Gauss-Legendre quadrature between neighbouring samples.
     """
@@ -178,15 +160,8 @@ def _bernoulli_root(times: Array, start: float) -> Array:
 
 
 def _integrate(slope: Callable[[float, float], float], initial: float, times: Array, tolerance: Tolerance) -> Array:
-    solution = solve_ivp(
-        lambda t, u: [slope(t, float(u[0]))],
-        (float(times[0]), float(times[-1])),
-        [initial],
-        t_eval=times,
-        method=tolerance.method,
-        rtol=tolerance.rtol,
-        atol=tolerance.atol,
-    )
+    span, (rtol, atol, method) = (float(times[0]), float(times[-1])), tolerance
+    solution = solve_ivp(lambda t, u: [slope(t, float(u[0]))], span, [initial], method, times, rtol=rtol, atol=atol)
     if not solution.success:
         raise ArithmeticError(f"solve_ivp stopped early with tolerance {tolerance}: {solution.message}")
     return np.asarray(solution.y[0], dtype=np.float64)
@@ -227,8 +202,8 @@ def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms
     Coefficients are uniform in (-1, 1). The authors' code evaluates them on [0, 1], half of where they are orthogonal.
     """
     _checks.whole("terms", terms)
-    weights = _drawn(functions, samples, seed, lambda random, x: random.uniform(-1.0, 1.0, terms))
-    rows = weights @ np.polynomial.legendre.legvander(np.linspace(0.0, 1.0, samples), terms - 1).T
+    legval = np.polynomial.legendre.legval
+    rows = _drawn(functions, samples, seed, lambda random, x: legval(x, random.uniform(-1.0, 1.0, terms)))
     return np.asarray(rows / _size(rows), dtype=np.float64)
 
 
@@ -246,17 +221,14 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: fl
     """
     _checks.whole("functions", functions)
     _checks.whole("samples", samples)
-    rows = np.empty((functions, samples))
-    for row in range(functions):
-        kind, inner = (seed + row) % 3, seed + row
-        if kind == 0:
-            rows[row] = sines(1, samples, seed=inner, unit=unit)[0]
-        elif kind == 1:
+
+    def one(inner: int) -> Array:
+        if inner % 3 == 1:
             cutoff, start = np.random.default_rng((inner, 1)).uniform((0.3, -1.0), (1.5, 1.0))
-            rows[row] = white_signal(float(cutoff), 1, samples, seed=inner, start=float(start))[0]
-        else:
-            rows[row] = legendre(1, samples, seed=inner)[0]
-    return rows
+            return white_signal(float(cutoff), 1, samples, seed=inner, start=float(start))
+        return legendre(1, samples, seed=inner) if inner % 3 else sines(1, samples, seed=inner, unit=unit)
+
+    return np.concatenate([one(seed + row) for row in range(functions)])
 
 
 def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 600.0) -> Array:
@@ -300,7 +272,9 @@ def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, r
     return rows
 
 
-def _drawn(functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], Array]) -> Array:
+def _drawn(
+    functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], NDArray[Any]]
+) -> Array:
     """What each function is drawn as, from a generator of its own and the points x of [0, 1]: (functions, …)."""
     _checks.whole("functions", functions)
     x = np.linspace(0.0, 1.0, _checks.whole("samples", samples))

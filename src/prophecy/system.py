@@ -6,12 +6,11 @@ Continuous systems give a derivative, discrete ones the next value. LegS changes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from prophecy import _checks, discretize
 
@@ -43,41 +42,48 @@ class Matrices(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Continuous:
+class _Four(_checks.Frozen):
+    A: Array
+    B: Array
+    C: Array
+    D: float
+
+    def __post_init__(self) -> None:
+        order = _checks.whole("order of B", len(np.atleast_1d(self.B)))
+        self._freeze(getattr(self, "dtype", np.float64), A=(order, order), B=(order,), C=(order,), D=())
+
+
+class Continuous(_Four):
     """x'(t) = A x(t) + B u(t), y(t) = C x(t) + D u(t) (Eq. 1): A (N, N), B and C (N,), D a number."""
 
-    A: Array
-    B: Array
-    C: Array
-    D: float
 
-    def __post_init__(self) -> None:
-        _freeze(self, np.dtype(np.float64), "A", "B", "C", "D")
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledContinuous:
+class ScaledContinuous(_Four):
     """x'(t) = (-A x(t) + B u(t))/t, y(t) = (C x(t) + D u(t))/t (App. B.2): the same shapes, over the time elapsed."""
-
-    A: Array
-    B: Array
-    C: Array
-    D: float
-
-    def __post_init__(self) -> None:
-        _freeze(self, np.dtype(np.float64), "A", "B", "C", "D")
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class System:
+class _Discrete(_Four):
+    dt: float = 1.0
+    dtype: np.dtype[Any] = field(default=np.dtype(np.float64), kw_only=True)
+
+    def __post_init__(self) -> None:
+        kind = np.dtype(self.dtype)
+        if kind not in (np.float32, np.float64):
+            raise TypeError(f"dtype must be float32 or float64, got {kind}")
+        object.__setattr__(self, "dtype", kind)
+        object.__setattr__(self, "dt", _checks.positive("dt", self.dt))
+        super().__post_init__()
+
+    def __repr__(self) -> str:
+        return f"System(order={self.order}, dt={self.dt:g}, dtype={self.dtype})"
+
+    def astype(self, dtype: DTypeLike) -> Self:
+        """The same system in float32 or float64; engines compute in the dtype of the system they are given."""
+        return replace(self, dtype=np.dtype(dtype))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class System(_Discrete):
     """A discrete system at a step of `dt` seconds (Eq. 5): A (N, N), B and C (N,), D a number.
 
         x = A @ x + B * u[k]
@@ -86,72 +92,45 @@ class System:
     `derivative`, where it is known, reads u'(t) from the same state. `dtype` is float64 unless `astype` narrowed it.
     """
 
-    A: Array
-    B: Array
-    C: Array
-    D: float
-    dt: float = 1.0
     derivative: Readout | None = None
-    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", _dtype(self.dtype))
-        object.__setattr__(self, "dt", _checks.positive("dt", self.dt))
-        _freeze(self, self.dtype, "A", "B", "C", "D")
+        super().__post_init__()
         if self.derivative is not None:
             if not isinstance(self.derivative, Readout):
                 raise TypeError(f"derivative must be a Readout(C, D) or None, got {type(self.derivative).__name__}")
-            C = _readonly(_checks.shaped("derivative.C", self.derivative.C, (self.order,)), self.dtype)
-            D = _number("derivative.D", self.derivative.D, self.dtype)
+            C = _checks.frozen("derivative.C", self.derivative.C, (self.order,), self.dtype)
+            D = _checks.frozen("derivative.D", self.derivative.D, (), self.dtype)
             object.__setattr__(self, "derivative", Readout(C, D))
-
-    def __repr__(self) -> str:
-        return f"System(order={self.order}, dt={self.dt:g}, dtype={self.dtype})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt(self)
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
 
     @property
     def readout(self) -> Readout:
+        """C and D, which read the next value."""
         return Readout(self.C, self.D)
 
-    def astype(self, dtype: DTypeLike) -> System:
-        """The same system in float32 or float64; engines compute in the dtype of the system they are given."""
-        return replace(self, dtype=_dtype(dtype))
+    def at(self, count: int) -> Matrices:
+        """The matrices of the step that takes in sample number `count`: the same for all."""
+        return Matrices(self.A, self.B, self.C, self.D)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaledSystem:
+class ScaledSystem(_Discrete):
     """LegS in discrete time (App. B.2): one set of matrices per step, which `at(count)` gives.
 
-    A (N, N), B (N,), C (N,), D are those of `ScaledContinuous`;
-    `memory` is a rule that discretises the memory stably from the first sample on, such as those of NAMED. Its state
-    runs ahead of the newest sample by `discretize.lag` steps, so the bare slope C x + D u answers a ramp with the gain
-    1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
-    count = lag D = N²/2: where the gain is nearer to 0 than SMALLEST_SCALED_GAIN, the last value is repeated instead.
-    Uncorrected (forward Euler) slopes would point the wrong way before the pole, so the last value is repeated there
-    too.
+    A (N, N), B (N,), C (N,), D are those of `ScaledContinuous`; `memory` is a rule that is stable from the first sample
+    on, such as those of NAMED. Its state runs ahead of the newest sample by `discretize.lag` steps, so the bare slope
+    C x + D u answers a ramp with the gain 1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5),
+    which has a pole at count = lag D = N²/2: where the gain is nearer to 0 than SMALLEST_SCALED_GAIN, and where an
+    uncorrected (forward Euler) slope would point the wrong way, the last value is repeated instead.
 
     dt cancels out of the prediction (LegS does not know the time scale) and only sets the derivative's unit.
     """
 
-    A: Array
-    B: Array
-    C: Array
-    D: float
-    dt: float = 1.0
     memory: discretize.Rule = discretize.bilinear
     corrected: bool = True
-    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", _dtype(self.dtype))
-        object.__setattr__(self, "dt", _checks.positive("dt", self.dt))
-        _freeze(self, self.dtype, "A", "B", "C", "D")
+        super().__post_init__()
         _checks.function("memory", self.memory)
         pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), 2)
         if pair.shift.any() or not np.abs(np.linalg.eigvals(pair.A)).max() <= 1 + 1e-9:
@@ -163,13 +142,6 @@ class ScaledSystem:
 
     def __repr__(self) -> str:
         return f"ScaledSystem(order={self.order}, dt={self.dt:g}, memory={self.memory.__name__}, dtype={self.dtype})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt(self)
-
-    @property
-    def order(self) -> int:
-        return len(self.B)
 
     def slope(self, count: int) -> Readout:
         """The slope per step once `count` samples have been seen; zero near the pole."""
@@ -196,56 +168,9 @@ class ScaledSystem:
         pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), count)
         return Matrices(pair.A.astype(self.dtype), pair.B.astype(self.dtype), *self.readout(count))
 
-    def steps(self, count: int) -> Iterator[Matrices]:
-        """The matrices of all steps after the first `count` samples."""
-        while True:
-            count += 1
-            yield self.at(count)
-
-    def astype(self, dtype: DTypeLike) -> ScaledSystem:
-        """The same system in float32 or float64."""
-        return replace(self, dtype=_dtype(dtype))
-
 
 class ScaledState(NamedTuple):
     """Where a run of a `ScaledSystem` stands: x (N,) or (series, N), and how many samples it has seen."""
 
     x: Array
     seen: int
-
-
-def _rebuilt(system: Any) -> tuple[object, ...]:
-    """How pickle and copy make another: through the constructor, so that it is checked and frozen too."""
-    return type(system), tuple(getattr(system, f.name) for f in fields(system))
-
-
-def _dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    found = np.dtype(dtype)
-    if found not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise TypeError(f"dtype must be float32 or float64, got {found}")
-    return found
-
-
-def _freeze(system: Any, dtype: np.dtype[Any], *names: str) -> None:
-    order = _checks.whole("order of B", len(np.atleast_1d(system.B)))
-    shapes = {"A": (order, order), "B": (order,), "C": (order,)}
-    for name in names:
-        value = getattr(system, name)
-        if name == "D":
-            object.__setattr__(system, name, _number(name, value, dtype))
-        else:
-            object.__setattr__(system, name, _readonly(_checks.shaped(name, value, shapes[name]), dtype))
-
-
-def _readonly(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(over="ignore"):
-        made = np.array(array, dtype=dtype)
-    if not np.isfinite(made).all():
-        raise ValueError(f"the system does not fit into {dtype}: it holds values up to {np.abs(array).max():.3g}")
-    made.setflags(write=False)
-    return made
-
-
-def _number(name: str, value: object, dtype: np.dtype[Any]) -> float:
-    number = float(_checks.shaped(name, value, ()))  # type: ignore[arg-type]
-    return float(dtype.type(number))

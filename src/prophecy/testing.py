@@ -16,6 +16,7 @@ import inspect
 import math
 import pickle
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Make = Callable[[], Any]
 
-LENGTH = 200
-"""Values a check feeds: enough for members with memories of a hundred samples to take part, a fraction of a second."""
+LENGTH = 200  # values a check feeds
+
+
+CHECKS: dict[str, Callable[[Make], None]] = {}
+"""Every check by name, in the order in which they run."""
+
+
+def _check(function: Callable[[Make], None]) -> Callable[[Make], None]:
+    CHECKS[function.__name__] = function
+    return function
 
 
 class PredictorError(AssertionError):
@@ -61,34 +70,23 @@ def check_predictor(predictor: Any, *, skip: Collection[str] = ()) -> tuple[str,
     Traceback (most recent call last):
     prophecy.testing.PredictorError: ...
     """
-    unknown = set(skip) - set(CHECKS)
-    if unknown:
+    if unknown := set(skip) - set(CHECKS):
         raise ValueError(f"skip names no check: {sorted(unknown)}; there are {', '.join(CHECKS)}")
-    make = _maker(predictor)
-    passed, failed = [], []
-    for name, check in CHECKS.items():
-        if name in skip:
-            continue
+    make: Make = predictor
+    if hasattr(predictor, "observe") and not isinstance(predictor, type):
+        make = partial(copy.deepcopy, predictor)
+    elif not callable(predictor):
+        raise TypeError(f"predictor must have observe and predict, or make one; got {type(predictor).__name__}")
+    run, failed = [name for name in CHECKS if name not in skip], []
+    for name in run:
         try:
-            check(make)
-        except PredictorError as error:
-            failed.append(f"{name}: {error}")
+            CHECKS[name](make)
         except Exception as error:
-            failed.append(f"{name}: {type(error).__name__}: {error}")
-        else:
-            passed.append(name)
+            kind = "" if isinstance(error, PredictorError) else f"{type(error).__name__}: "
+            failed.append(f"{name}: {kind}{error}")
     if failed:
-        raise PredictorError("\n".join([f"{len(failed)} of {len(failed) + len(passed)} checks failed", *failed]))
-    return tuple(passed)
-
-
-def _maker(predictor: Any) -> Make:
-    if isinstance(predictor, type) or not hasattr(predictor, "observe"):
-        if not callable(predictor):
-            raise TypeError(f"predictor must have observe and predict, or make one; got {type(predictor).__name__}")
-        make: Make = predictor
-        return make
-    return lambda: copy.deepcopy(predictor)
+        raise PredictorError("\n".join([f"{len(failed)} of {len(run)} checks failed", *failed]))
+    return tuple(run)
 
 
 def _signal(seed: int = 0, length: int = LENGTH) -> Array:
@@ -102,10 +100,6 @@ def _mean(answer: Any) -> float:
     if callable(mean) or np.ndim(mean) != 0:
         raise PredictorError(f"predict() must return a number or an object whose `mean` is one, got {answer!r}")
     return float(mean)
-
-
-def _same(first: float, second: float) -> bool:
-    return first == second or (math.isnan(first) and math.isnan(second))
 
 
 def _run(model: Any, values: Iterable[Any]) -> list[float]:
@@ -124,30 +118,34 @@ def _require(condition: bool, message: str) -> None:
 
 def _agree(first: list[float], second: list[float], message: str) -> None:
     for k, (a, b) in enumerate(zip(first, second, strict=True)):
-        _require(_same(a, b), f"{message}: after value {k} it says {a!r} and {b!r}")
+        where = f" after value {k}" if len(first) > 1 else ""
+        _require(a == b or (math.isnan(a) and math.isnan(b)), f"{message}{where}: {a!r} and {b!r}")
 
 
+@_check
 def predict_before_the_first_value(make: Make) -> None:
     """Nothing known yet is NaN or a number, not an exception."""
     _mean(make().predict())
 
 
+@_check
 def predict_changes_nothing(make: Make) -> None:
     """Asking, once or often, leaves the answers to come as they are."""
     values, quiet, asked = _signal(), make(), make()
     for k, value in enumerate(values):
-        first, second = (_mean(asked.predict()) for _ in range(2))
-        _require(_same(first, second), f"predict() twice at value {k} says {first!r} and {second!r}")
+        _agree([_mean(asked.predict())], [_mean(asked.predict())], f"predict() twice at value {k} says two things")
         for model in (quiet, asked):
             model.observe(float(value))
     _agree([_mean(quiet.predict())], [_mean(asked.predict())], "predict() changed what came later")
 
 
+@_check
 def same_values_same_answers(make: Make) -> None:
     """Two predictors that see the same values agree to the last bit."""
     _agree(_run(make(), _signal()), _run(make(), _signal()), "two runs over the same values differ")
 
 
+@_check
 def predictors_share_nothing(make: Make) -> None:
     """Values one predictor sees do not reach another: no state in the class or in default arguments."""
     alone = _run(make(), _signal())
@@ -160,27 +158,30 @@ def predictors_share_nothing(make: Make) -> None:
     _agree(alone, said, "another predictor's values change the answers")
 
 
+@_check
 def copies_go_their_own_way(make: Make) -> None:
     """A deep copy continues as the original would, and neither disturbs the other."""
-    values, model = _signal(), make()
-    _run(model, values[: LENGTH // 2])
-    before = _mean(model.predict())
-    _run(copy.deepcopy(model), 5 - values)
+    _goes_on(make, copy.deepcopy, "a copy continues otherwise than the original")
+    model = make()
+    before = _run(model, _signal())[-1]
+    _run(copy.deepcopy(model), 5 - _signal())
     _agree([before], [_mean(model.predict())], "values a copy has seen change the original")
-    twin = copy.deepcopy(model)
-    rest = values[LENGTH // 2 :]
-    _agree(_run(model, rest), _run(twin, rest), "a copy continues otherwise than the original")
 
 
+@_check
 def pickling_keeps_everything(make: Make) -> None:
     """A predictor sent to another process goes on as if it had stayed."""
-    values, model = _signal(), make()
-    _run(model, values[: LENGTH // 2])
-    twin = pickle.loads(pickle.dumps(model))
-    rest = values[LENGTH // 2 :]
-    _agree(_run(model, rest), _run(twin, rest), "an unpickled predictor continues otherwise")
+    _goes_on(make, lambda model: pickle.loads(pickle.dumps(model)), "an unpickled predictor continues otherwise")
 
 
+def _goes_on(make: Make, again: Callable[[Any], Any], message: str) -> None:
+    model, (first, rest) = make(), np.split(_signal(), 2)
+    _run(model, first)
+    twin = again(model)
+    _agree(_run(model, rest), _run(twin, rest), message)
+
+
+@_check
 def ordinary_values_give_finite_answers(make: Make) -> None:
     """Constants, ramps, steps, one spike, large and small numbers: every answer after the second value is finite."""
     k = np.arange(float(LENGTH))
@@ -195,11 +196,11 @@ def ordinary_values_give_finite_answers(make: Make) -> None:
         "alternation": (-1.0) ** k,
     }
     for kind, values in kinds.items():
-        said = np.array(_run(make(), values.tolist())[1:])
-        wrong = np.flatnonzero(~np.isfinite(said))
-        _require(not wrong.size, f"{kind}: after value {wrong[0] + 1 if wrong.size else 0} it says {said[wrong][:1]}")
+        for step, said in enumerate(_run(make(), values.tolist())):
+            _require(step == 0 or math.isfinite(said), f"{kind}: after value {step} it says {said}")
 
 
+@_check
 def any_kind_of_number_will_do(make: Make) -> None:
     """Whole numbers and NumPy's scalars are taken as the float they equal."""
     whole = [int(v) for v in np.round(20 * _signal())]
@@ -208,16 +209,17 @@ def any_kind_of_number_will_do(make: Make) -> None:
         _agree(expected, _run(make(), [kind(v) for v in whole]), f"{kind.__name__} is not taken as the same float")
 
 
+@_check
 def a_gap_is_bridged_or_refused(make: Make) -> None:
     """NaN is a missing value: either refused (ValueError, nothing changed), or the answers after it are finite."""
     values, model = _signal(), make()
     _run(model, values[:100])
-    if _refuses(model, float("nan")):
-        return
-    said = [_mean(model.predict()), *_run(model, values[101:])]
-    _require(bool(np.isfinite(said).all()), "after observe(nan) it predicts NaN or infinity")
+    if not _refuses(model, float("nan")):
+        said = [_mean(model.predict()), *_run(model, values[101:])]
+        _require(bool(np.isfinite(said).all()), "after observe(nan) it predicts NaN or infinity")
 
 
+@_check
 def nonsense_is_refused_and_changes_nothing(make: Make) -> None:
     """Infinity, text and lists of text raise ValueError or TypeError; the answers to come are as if never asked."""
     values = _signal()
@@ -237,33 +239,29 @@ def _refuses(model: Any, value: Any) -> bool:
     return False
 
 
+@_check
 def reset_forgets_everything(make: Make) -> None:
     """Where there is a `reset`, it leaves a new predictor."""
     model = make()
-    if not hasattr(model, "reset"):
-        return
-    _run(model, 5 + _signal(1))
-    model.reset()
-    _agree(_run(make(), _signal()), _run(model, _signal()), "after reset() it differs from a new one")
+    if hasattr(model, "reset"):
+        _run(model, 5 + _signal(1))
+        model.reset()
+        _agree(_run(make(), _signal()), _run(model, _signal()), "after reset() it differs from a new one")
 
 
+@_check
 def intervals_hold_their_mean_and_their_share(make: Make) -> None:
     """Where answers have `lower` and `upper`: lower ≤ mean ≤ upper, and a higher level is no narrower.
 
     Of the last 1 000 values of a wave in noise an interval of level 0.9, the default, holds between 80 and 99 %.
     """
-    model = make()
-    model.observe(1.0)
-    model.observe(2.0)
-    answer = model.predict()
-    if not (hasattr(answer, "lower") and hasattr(answer, "upper")):
-        return
+    model, inside = make(), 0
     levels = "level" in inspect.signature(model.predict).parameters
-    values, inside = _signal(2, 1500), 0
-    model = make()
-    for k, value in enumerate(values):
+    for k, value in enumerate(_signal(2, 1500)):
+        answer = model.predict()
+        if k >= 2 and not (hasattr(answer, "lower") and hasattr(answer, "upper")):
+            return
         if k >= 2:
-            answer = model.predict()
             low, mean, high = float(answer.lower), _mean(answer), float(answer.upper)
             _require(low <= mean <= high, f"at value {k} the interval [{low}, {high}] does not hold the mean {mean}")
             inside += k >= 500 and low <= value <= high
@@ -272,23 +270,3 @@ def intervals_hold_their_mean_and_their_share(make: Make) -> None:
                 _require(widths == sorted(widths), f"widths at levels 0.5, 0.9, 0.99 are {widths} at value {k}")
         model.observe(float(value))
     _require(0.80 <= inside / 1000 <= 0.99, f"intervals hold {inside / 10:.1f} % of 1 000 values")
-
-
-CHECKS: dict[str, Callable[[Make], None]] = {
-    check.__name__: check
-    for check in (
-        predict_before_the_first_value,
-        predict_changes_nothing,
-        same_values_same_answers,
-        predictors_share_nothing,
-        copies_go_their_own_way,
-        pickling_keeps_everything,
-        ordinary_values_give_finite_answers,
-        any_kind_of_number_will_do,
-        a_gap_is_bridged_or_refused,
-        nonsense_is_refused_and_changes_nothing,
-        reset_forgets_everything,
-        intervals_hold_their_mean_and_their_share,
-    )
-}
-"""Every check by name, in the order in which they run."""

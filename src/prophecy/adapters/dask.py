@@ -8,7 +8,7 @@ Workers need to reach the files by the same paths as the one who asks. The serie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 import pyarrow
 from pyarrow import parquet
 
-from prophecy import _checks, _files
+from prophecy import _files
 from prophecy.frames.collect import split
 from prophecy.frames.source import Key
-from prophecy.tables.forecasting import Season, by_workers, forecast_sources
+from prophecy.tables.forecasting import Asked
+
+RETRIES = 5  # of a task after an error that is not a series' own: a file system that was away, for one
 
 
 class PartitionTask(NamedTuple):
-    """What is asked of every partition, as in `forecast_many`. options: level, bounds and settings."""
+    """What is asked of every partition, as in `forecast_many`."""
 
-    horizon: int
+    each: Asked
     key: str | Sequence[str]
     time: str | None = None
     columns: str | Sequence[str] | None = None
-    season: Season = None
     quantiles: Sequence[float] = ()
     duplicates: str = "refuse"
-    options: dict[str, Any] = {"level": 0.9, "bounds": None, "settings": None}  # noqa: RUF012 (never changed)
 
     @property
     def keys(self) -> list[str]:
@@ -79,7 +79,6 @@ def forecast_partitions(
     if not resume and any(folder.iterdir()):
         raise ValueError(f"{str(out)!r} is not empty; name another folder, or resume the run that filled it")
     paths = [str(Path(source).resolve()) for source in sources]
-    _checks.whole("horizon", asked.horizon)
     _check_apart(paths, client, asked.keys)
     targets = [folder / f"part-{number:05d}.parquet" for number in range(len(paths))]
     left = [(path, str(target)) for path, target in zip(paths, targets, strict=True) if not target.exists()]
@@ -89,6 +88,18 @@ def forecast_partitions(
         if progress is not None:
             progress(len(targets) - len(left) + len(done), len(targets))
     return sorted(done)
+
+
+def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """one(item) of every item by the workers of a Dask client, as they come."""
+    from distributed import as_completed
+
+    futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)
+    try:
+        for _, found in as_completed(futures, with_results=True):
+            yield found
+    finally:
+        client.cancel(futures)
 
 
 def _check_apart(sources: Sequence[str], client: Any, key: Sequence[str]) -> None:
@@ -120,7 +131,7 @@ def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     table = table.drop_columns(index)  # row numbers that pandas stored without being asked
     failed: dict[Key, Exception] = {}
     sources = split(table, asked.keys, asked.time, asked.columns, asked.duplicates, failed)
-    made = forecast_sources(sources, asked.horizon, asked.season, None, asked.options, 1, None)
+    made = asked.each.many(sources, 1)
     errors = {key: str(one.error) for key, one in made.failures.items()}
     errors |= {key: str(error) for key, error in failed.items()}
     with _files.replacing(target) as temporary:

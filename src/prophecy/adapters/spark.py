@@ -29,13 +29,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from prophecy.fleet.answers import ANSWER, STATUS
-from prophecy.fleet.single import Single
+from prophecy.fleet.answers import STATUS, Rows
+from prophecy.fleet.single import NUMBERS, Single
 from prophecy.tables import forecast as solve
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-NUMBERS = ("mean", "lower", "upper", "score", "alarm", "next", "next_lower", "next_upper")
 
 
 def predict(stream: DataFrame, *, key: str, time: str, value: str, dt: float | None = None, level: float = 0.9) -> Any:
@@ -107,8 +106,8 @@ class Streams(StatefulProcessor):  # type: ignore[misc]
         moments = found[time][fine].to_numpy(np.int64).astype("datetime64[us]") if self._dated else times[fine]
         answered = stream.follow(values[fine], moments)
         made = {column: np.full(len(found), np.nan) for column in NUMBERS}
-        for column, numbers in _answers(answered).items():
-            made[column][fine] = numbers
+        for column in NUMBERS:
+            made[column][fine] = getattr(Rows(answered), column)
         status = np.full(len(found), "refused", object)
         status[fine] = np.array(STATUS, object)[answered["status"]]
         self._state.update((stream.state(),))
@@ -116,13 +115,6 @@ class Streams(StatefulProcessor):  # type: ignore[misc]
 
     def close(self) -> None:
         return None
-
-
-def _answers(rows: Any) -> dict[str, Any]:
-    mean, half, score, alarm, ahead, reach = (rows[name] for name in ANSWER)
-    return dict(
-        zip(NUMBERS, (mean, mean - half, mean + half, score, alarm, ahead, ahead - reach, ahead + reach), strict=True)
-    )
 
 
 def _forecast_key(

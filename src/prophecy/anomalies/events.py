@@ -1,32 +1,26 @@
 """Rows that were not expected, grouped to events: when each began and ended, of which kind it was, and a sentence.
 
-A row is flagged as it comes, from the rows before it alone. Flagged rows at most `APART` rows from each other are one
-event. Its kind is decided (`kinds.py`) from the rows before it, its own, and those after it: `APART` of them, or a
-whole season, and for as long as the value stands still.
+A row is flagged from the rows before it alone. Flagged rows at most `APART` rows from each other are one event. Its
+kind (`kinds.py`) waits for `APART` rows after it, or a whole season, and for as long as the value stands still.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy.anomalies.kinds import KEPT, SLOWLY, FollowedRow, Kind, Open, change_of_noise, judged, season_is_back
-from prophecy.anomalies.rows import APART, held, run_at_end
+from prophecy.anomalies.rows import APART, Array, held, run_at_end
 
 if TYPE_CHECKING:
     from prophecy.streams.track import Track
 
-Array: TypeAlias = NDArray[np.float64]
-
-ECHO = SLOWLY
-"""Rows after an event in which the alarm's slow means still hold it."""
-
-REPEATED = 3
-"""Spikes of exactly one value that make it look like a mark for missing values."""
+ECHO = SLOWLY  # rows after an event in which the alarm's slow means still hold it
+REPEATED = 3  # spikes of exactly one value that make it look like a mark for missing values
 
 
 class Anomaly(NamedTuple):
@@ -82,17 +76,11 @@ class Events:
             if flagged_now and self._open is None:
                 self._reopen()
             self._judge_waiting(row, seasons)
-            if (
-                flagged_now
-                and self._open is None
-                and self._is_echo(row, columns[k - 1, 0] if k else self._past[-1:, 0])
-            ):
+            before = columns[k - 1, 0] if k else self._past[-1:, 0]
+            if flagged_now and self._open is None and self._is_echo(row, before):
                 numbers[k], flagged_now = self._newest[0], False
             if flagged_now:
-                if self._open is None:
-                    self._begin(row, np.concatenate([self._past, columns[:k, :2]])[-KEPT:])
-                event = self._open
-                assert event is not None
+                event = self._open or self._begin(row, np.concatenate([self._past, columns[:k, :2]])[-KEPT:])
                 event.last = row.row
                 event.worst = max(event.worst, row, key=lambda r: (r.score, r.alarm))
                 numbers[k] = event.number
@@ -109,18 +97,17 @@ class Events:
         near = row.row - self._newest[1] <= ECHO
         return near and row.lower <= row.value <= row.upper and bool(np.all(row.value != before))
 
-    def _begin(self, row: FollowedRow, before: Array) -> None:
+    def _begin(self, row: FollowedRow, before: Array) -> Open:
         self._count += 1
         standing = float(held(before[:, 0])[-1]) if len(before) else np.nan
         self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
+        return self._open
 
     def _reopen(self) -> None:
         """A flagged row that ends a flat line belongs to it."""
-        for event in self._waiting:
-            if event.flat():
-                self._waiting.remove(event)
-                self._open = event
-                return
+        self._open = next((event for event in self._waiting if event.flat()), None)
+        if self._open is not None:
+            self._waiting.remove(self._open)
 
     def _judge_waiting(self, row: FollowedRow, seasons: tuple[float, ...]) -> None:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
@@ -138,7 +125,7 @@ class Events:
 
     def finish(self, seasons: tuple[float, ...]) -> list[Anomaly]:
         """All events, those too that are still going on."""
-        for event in [*self._waiting, *([self._open] if self._open is not None else [])]:
+        for event in filter(None, [*self._waiting, self._open]):
             event.over = True
             self._close(event, seasons)
         self._open, self._waiting = None, []
@@ -147,7 +134,7 @@ class Events:
 
     def _close(self, event: Open, seasons: tuple[float, ...]) -> None:
         if self._lost is not None and season_is_back(self._lost, event, seasons):
-            self._end_of_lost_season(event)
+            self._end_lost_season(self._lost.number, event)
             return
         kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
         if kind is Kind.LOST_SEASON:
@@ -160,11 +147,10 @@ class Events:
         numbers = (worst.value, worst.lower, worst.upper, worst.score, worst.alarm)
         self.found.append(Anomaly(event.number, first, last, worst.row, *numbers, kind, sentence))
 
-    def _end_of_lost_season(self, event: Open) -> None:
+    def _end_lost_season(self, number: int, event: Open) -> None:
         """The season is back: `event` is where the lost one ends, and no event of its own."""
-        assert self._lost is not None
         for k, found in enumerate(self.found):
-            if found.number == self._lost.number:
+            if found.number == number:
                 sentence = f"{found.sentence[:-1]}; from row {event.first} on (event {event.number}) it is back."
                 self.found[k] = found._replace(last=event.first, sentence=sentence)
         self._lost = None
@@ -172,7 +158,7 @@ class Events:
 
 def flagged(score: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
     """Which rows are flagged: score and alarm, (rows,) each, share `rate`, the share of ordinary rows that is."""
-    return np.asarray((score > -math.log10(rate / 2)) | (alarm >= 1 - rate / 2))
+    return np.asarray((score > math.log10(2.0) - math.log10(rate)) | (alarm >= 1 - rate / 2))
 
 
 def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:

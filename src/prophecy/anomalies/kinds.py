@@ -11,69 +11,38 @@ largest z beyond `SURE`. Where none is, rows outside of their intervals are a sh
 went, and else a spike. What comes slowly is noticed late: where no row was outside, the same is asked of the rows since
 the best place for a step within the last `SLOWLY`.
 
-A further kind is a member of `Kind`, a series in `_quantities`, a sentence in `SENTENCES`, and a shape in
+A further kind is a member of `Kind`, a series in `_quantities`, a sentence in `judged`, and a shape in
 `tables.pictures.SHAPES`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prophecy.anomalies.rows import (
-    APART,
-    AROUND,
-    SIDE,
-    change_of_mean,
-    held,
-    longest_run,
-    median,
-    rise_of,
-    robust_deviation,
-    run_at_end,
-    size,
-    step_at,
-)
+from prophecy.anomalies import rows as stats
+from prophecy.anomalies.rows import APART, AROUND, SIDE, Array, held, median, size
 from prophecy.streams.settings import DEFAULT
 
-Array: TypeAlias = NDArray[np.float64]
-
-KEPT = 4096
-"""Rows of an event that are kept, and rows before it; a season before it must lie within as many."""
-
-FLAT = DEFAULT.stuck
-"""Equal rows in a row that make a flat line: as many as the model takes for a sensor at rest or stuck."""
-
-BRIEF = 3
-"""Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
-
-SLOWLY = 3 * DEFAULT.alarms.slow
-"""Rows before the first flagged one in which what is noticed slowly may have begun."""
-
-SURE = 4.0
-"""Usual differences of a mean that make a change: one in 16 000 of normal ones."""
+KEPT = 4096  # rows of an event that are kept, and rows before it; a season before it must lie within as many
+FLAT = DEFAULT.stuck  # equal rows that make a flat line: as many as the model takes for a sensor at rest or stuck
+BRIEF = 3  # rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together
+SLOWLY = 3 * DEFAULT.alarms.slow  # rows before the first flagged one in which what is noticed slowly may have begun
+SURE = 4.0  # usual differences of a mean that make a change: one in 16 000 of normal ones
 
 
 class Kind(StrEnum):
     """What happened; the text is what people read, in tables and files."""
 
-    FLAT_LINE = "flat line"
-    """A stretch of one value where there was none as long before; it begins and ends where the value does."""
-    LOST_SEASON = "lost season"
-    """The season's size falls more than anything else changes; it ends where the season is back."""
-    SHIFT = "shift"
-    """The level changes most; where values rise or fall throughout, away from where they would have gone."""
-    SPIKE = "spike"
-    """A row outside its interval, or several with ordinary ones between them, or some that lie apart together; then
-    things are as before."""
-    NOISE = "change of noise"
-    """The errors' size changes most; and whatever is none of the others."""
+    FLAT_LINE = "flat line"  # one value where there was none as long before; begins and ends where the value does
+    LOST_SEASON = "lost season"  # the season's size falls more than anything else changes; ends where it is back
+    SHIFT = "shift"  # the level changes most; of values that rise or fall throughout, away from their line
+    SPIKE = "spike"  # rows outside their intervals, alone or together; then things are as before
+    NOISE = "change of noise"  # the errors' size changes most; and whatever is none of the others
 
 
 class FollowedRow(NamedTuple):
@@ -89,7 +58,6 @@ class FollowedRow(NamedTuple):
 
     @property
     def outside(self) -> bool:
-        """Whether the value is not within its interval."""
         return not self.lower <= self.value <= self.upper
 
 
@@ -120,16 +88,10 @@ class Open:
     noise: bool | None = None
 
     @property
-    def newest(self) -> FollowedRow:
-        return self.rows[-1]
-
-    @property
     def long(self) -> int:
-        """How many rows there are from the first flagged to the last."""
         return self.last - self.first + 1
 
     def append(self, row: FollowedRow) -> None:
-        """Take in one more row."""
         missing = bool(np.isnan(row.value))
         self.same = self.same + 1 if missing or row.value == self.standing else 1
         self.standing = self.standing if missing else row.value
@@ -144,29 +106,28 @@ class Open:
     def flat(self) -> bool:
         """Whether the newest rows stand still, as they never did for half as long before."""
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
-        return self.same >= FLAT and longest_run(moving) < max(self.same / 2, FLAT)
+        return self.same >= FLAT and stats.longest_run(moving) < max(self.same / 2, FLAT)
 
     def noisy(self) -> bool:
         """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
         if not APART <= len(self.rows) < KEPT:
             return False
         errors = np.append(self.before[:, 1], [row.residual for row in self.rows[-APART:]])
-        return abs(change_of_mean(np.sqrt(np.abs(errors)), len(self.before), len(self.before))[0]) > SURE / 2
+        return abs(stats.change_of_mean(np.sqrt(np.abs(errors)), len(self.before), len(self.before))[0]) > SURE / 2
 
 
 def judged(event: Open, seasons: tuple[float, ...]) -> Verdict:
     """The kind of an event, what is said about it, and where it begins and ends."""
-    flat = _flat_line(event)
-    if flat is not None:
+    if (flat := _flat_line(event)) is not None:
         return flat
     period = round(seasons[0]) if seasons and len(event.before) >= 2 * round(seasons[0]) else 0
     quantities, start, sudden = _quantities(event, period), len(event.before), True
     ends = dict.fromkeys(quantities, start + min(event.long, len(event.rows) - 1)) | {Kind.NOISE: start}
-    found = {kind: change_of_mean(series, start, ends[kind]) for kind, series in quantities.items()}
+    found = {kind: stats.change_of_mean(series, start, ends[kind]) for kind, series in quantities.items()}
     if _strongest(found) is None and not event.worst.outside:
         start, sudden = max(start - SLOWLY, 0), False
-        ends = {kind: start + step_at(series[start:]) for kind, series in quantities.items()}
-        found = {kind: change_of_mean(series, start, ends[kind]) for kind, series in quantities.items()}
+        ends = {kind: start + stats.step_at(series[start:]) for kind, series in quantities.items()}
+        found = {kind: stats.change_of_mean(series, start, ends[kind]) for kind, series in quantities.items()}
     kind = _strongest(found) or (_unsure(event, quantities[Kind.SHIFT], found) if event.worst.outside else None)
     apart = _apart(event, quantities[Kind.SHIFT])
     if kind is Kind.SPIKE or (kind is Kind.NOISE and apart and sudden):
@@ -177,8 +138,9 @@ def judged(event: Open, seasons: tuple[float, ...]) -> Verdict:
         sentence = f"Inside its interval, but level and noise of the last {APART} rows are rare."
         return Verdict(Kind.NOISE, sentence, event.first, event.last)
     begin = event.first if sudden else event.first - len(event.before) + ends[kind]
-    sentence = SENTENCES[kind](event, found[kind][1], period, None if sudden else begin)
-    return Verdict(kind, sentence, min(begin, event.first), event.last if sudden else event.newest.row)
+    about = _about_shift if kind is Kind.SHIFT else _about_season
+    sentence = about(event, found[kind][1], period, None if sudden else begin)
+    return Verdict(kind, sentence, min(begin, event.first), event.last if sudden else event.rows[-1].row)
 
 
 def _quantities(event: Open, period: int) -> dict[Kind, Array]:
@@ -195,7 +157,7 @@ def _quantities(event: Open, period: int) -> dict[Kind, Array]:
             level = values - profile[phase]
             made[Kind.LOST_SEASON] = -level * shape[phase] / np.nanmean(shape * shape)
     else:
-        level = values - rise_of(event.before[-AROUND:, 0]) * np.arange(len(values))
+        level = values - stats.rise_of(event.before[-AROUND:, 0]) * np.arange(len(values))
     return {**made, Kind.SHIFT: level, Kind.NOISE: np.sqrt(np.abs(errors))}
 
 
@@ -218,9 +180,9 @@ def change_of_noise(event: Open) -> Verdict:
     """A change of noise, from where errors began to be of another size to where they ceased: it is noticed midway."""
     errors, known = event.columns()[1], min(len(event.before), AROUND)
     sizes = np.sqrt(np.abs(errors[len(event.before) - known :]))
-    begin = step_at(sizes[: known + max(event.long, APART)])
-    ends = step_at(sizes[begin:])
-    first, last = event.first - known + begin, event.newest.row
+    begin = stats.step_at(sizes[: known + max(event.long, APART)])
+    ends = stats.step_at(sizes[begin:])
+    first, last = event.first - known + begin, event.rows[-1].row
     earlier, within, later = (size(part) for part in np.split(sizes, [begin, begin + ends]))
     if (within - earlier) * (later - within) < 0.0 and abs(later - within) > abs(later - earlier):
         last = max(first + ends - 1, event.last)
@@ -238,17 +200,17 @@ def _flat_line(event: Open) -> Verdict | None:
     values, start = held(event.columns()[0]), len(event.before)
     before, own = values[:start], values[start:]
     if event.flat():
-        end = event.newest.row
+        end = event.rows[-1].row
         first = end - event.same + 1
         until = "and still at the end" if event.over else f"to {end}"
         sentence = f"{event.same} rows are exactly {event.standing:.6g}, from row {first} {until}."
         return Verdict(Kind.FLAT_LINE, sentence, min(first, event.first), end)
-    still = run_at_end(before)
+    still = stats.run_at_end(before)
     moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
     lead = int(moved[0]) if len(moved) else 0
     first, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
     run = end - first + 1
-    if run < FLAT or longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+    if run < FLAT or stats.longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
         return None
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {first} to {end}."
     return Verdict(Kind.FLAT_LINE, sentence, first, max(event.last, end))
@@ -258,7 +220,7 @@ def _apart(event: Open, level: Array) -> float:
     """How far more than a few rows lie away from those before them together; 0 where they do not."""
     before, own = level[: len(event.before)][-AROUND:], level[len(event.before) :][: event.long]
     apart = median(own) - median(before)
-    together = abs(apart) > max(SURE * robust_deviation(before), 2.0 * robust_deviation(own))
+    together = abs(apart) > max(SURE * stats.robust_deviation(before), 2.0 * stats.robust_deviation(own))
     return apart if event.long > BRIEF and together else 0.0
 
 
@@ -276,7 +238,7 @@ def _spike(event: Open, apart: float) -> Verdict:
 
 def _about_shift(event: Open, amount: float, period: int, since: int | None) -> str:
     values, start = event.columns()[0], len(event.before)
-    rise = 0.0 if period else rise_of(event.before[-AROUND:, 0])
+    rise = 0.0 if period else stats.rise_of(event.before[-AROUND:, 0])
     if rise:
         change, word = values[start] - values[start - 1], "rising" if rise > 0 else "falling"
         moved = f"drops by {-change:.4g}" if change < 0 else f"jumps by {change:.4g}"
@@ -291,13 +253,6 @@ def _about_shift(event: Open, amount: float, period: int, since: int | None) -> 
 def _about_season(event: Open, amount: float, period: int, since: int | None) -> str:
     left = max(1.0 - amount, 0.0)
     return f"The season of {period} rows has {left:.0%} of its size from about row {since or event.first} on."
-
-
-SENTENCES: dict[Kind, Callable[[Open, float, int, int | None], str]] = {
-    Kind.SHIFT: _about_shift,
-    Kind.LOST_SEASON: _about_season,
-}
-"""What is said of an event, the change of its mean, the season and the row it began at, None where it was sudden."""
 
 
 def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:

@@ -11,25 +11,14 @@ from prophecy.streams.limits import WINDOW
 
 Array: TypeAlias = NDArray[np.float64]
 
-APART = WINDOW
-"""Rows between flagged ones that still belong to one event: the 20 that the alarm averages level and noise over."""
+APART = WINDOW  # rows between flagged ones of one event at most: the 20 that the alarm averages level and noise over
+AROUND = 200  # rows before an event that are taken as usual: they are recent, and their deviation is known to 5 %
+SIDE = 5  # rows whose median is a level: the fewest of which two may be outliers
 
-AROUND = 200
-"""Rows before an event that are taken as usual: a standard deviation of so many is known to 5 %, and they are
-recent."""
+LENGTHS = (1, SIDE, APART, AROUND)  # rows a level is averaged over: one in a random walk, many in white noise
+CUT = 4.0  # deviations at which a row is cut before it is averaged, so that no single one makes a change
 
-SIDE = 5
-"""Rows whose median is a level: the fewest of which two may be outliers."""
-
-LENGTHS = (1, SIDE, APART, AROUND)
-"""Rows that a level may be averaged over: one in a random walk, as many as there are in white noise."""
-
-CUT = 4.0
-"""Deviations at which a row is cut before it is averaged, so that no single one makes a change."""
-
-RISING = 0.95
-"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
-values that do not, half have."""
+RISING = 0.95  # share of the changes over 20 rows that have one sign where values rise or fall throughout, as counters
 
 
 def change_of_mean(values: Array, start: int, end: int) -> tuple[float, float]:

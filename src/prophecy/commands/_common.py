@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, messages on stderr, files that appear whole or not at all."""
+"""What all commands share: exit codes, messages and progress on stderr, tables on stdout."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import math
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from prophecy import _interrupts
 from prophecy.frames.names import printable
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, 141
 """Exit codes: the data, the call, and 128 + the signals SIGINT and SIGPIPE, as shells report them."""
 
+FIRST, EVERY = 5.0, 20.0  # seconds until the first line about progress, and between two, where there is no bar
 CLOSED = "stdin is closed; pipe values into the command, or name a file"
 """What a command says where whoever started it has closed its input."""
 
@@ -29,6 +35,7 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
     """
     try:
         with _interrupts.last_words(lambda: f"prophecy {command}: stopped"):
+            _interrupts.check()  # pressed while the command was loaded
             yield
     except BrokenPipeError:
         # Whoever read our output is gone: not an error worth a word. Python must not try to flush into the pipe again.
@@ -60,3 +67,83 @@ def digits_between(lower: float, upper: float) -> int:
     if not (math.isfinite(size) and 1e-11 * size < width):
         return 4
     return max(4, math.ceil(math.log10(size / width)) + 2)
+
+
+def console() -> Console:
+    """Stdout for tables. Cells are data: no markup, emoji code or escape sequence in them is interpreted."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120, markup=False, emoji=False, highlight=False)
+
+
+def show(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), title: str | None = None, after: str = "") -> None:
+    """Rows, header first; the columns in `left` are flush left, all others right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for i, heading in enumerate(rows[0]):
+        table.add_column(Text(printable(heading)), justify="left" if i in left else "right")
+    for row in rows[1:]:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    screen = console()
+    screen.print(table)
+    if after:
+        screen.print(Text(printable(after)))
+
+
+class Progress:
+    """update(done) as work goes on; nothing is shown of work that is over at once. clock: seconds that only grow."""
+
+    def __init__(
+        self, command: str, total: int, unit: str, show: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._command, self._total, self._unit = command, total, unit
+        self._start = self._last = clock()
+        self._bar: Any = None
+        self._task: Any = None
+        self._shown = show and total > 0
+
+    def __enter__(self) -> Progress:
+        if self._shown and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            said = TextColumn("{task.description}", markup=False)
+            columns = (said, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(
+                f"{self._total:,} {self._unit}" if self._unit != "bytes" else "reading", total=self._total
+            )
+        return self
+
+    def after(self, before: int) -> Callable[[int, int], None]:
+        """A callback for work that begins when `before` items are done."""
+        return lambda done, total: self.update(before + done)
+
+    def update(self, done: int) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done)
+            return
+        now = self._clock()
+        waited = now - self._start
+        early = waited < FIRST or now - self._last < (EVERY if self._last > self._start else 0)
+        if not self._shown or not 0 < done < self._total or early:
+            return
+        self._last = now
+        left = waited * (self._total - done) / done
+        what = f"{done / self._total:.0%}" if self._unit == "bytes" else f"{done:,} of {self._total:,} {self._unit}"
+        say(self._command, f"{what}, about {_span(left)} left")
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -6,16 +6,17 @@ import csv
 import io
 import json
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from prophecy.fleet.check import LONGEST_KEY, is_key
-from prophecy.frames.numbers import is_missing
+from prophecy.fleet.check import LONGEST_KEY, are_keys
+from prophecy.frames.columns import Hints, is_missing, kind_of, number
+from prophecy.frames.roles import CLOCKS, KEYS
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
-ONLY = "value"
-"""The key of a stream without keys."""
+ONLY = "value"  # the key of a stream without keys
 
 
 class InputLine(NamedTuple):
@@ -32,6 +33,7 @@ class InputLine(NamedTuple):
 class LineReader:
     """column, key, time: what was asked for, None where there is none; pattern: how dates are written, ISO by default.
 
+    missing: cells and numbers that mean "no value".
     places: where in a line each of them stands, once that is known; under "dated", whether times are dates.
     """
 
@@ -39,7 +41,10 @@ class LineReader:
     key: str | None = None
     time: str | None = None
     pattern: str | None = None
+    missing: Hints = field(default_factory=Hints)
     places: dict[str, int] = field(default_factory=dict)
+    settled: bool = False  # whether a value was seen
+    unplaced = False  # whether a header is needed to find the named fields
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -48,57 +53,103 @@ class LineReader:
         more = ("status", "alarm") if start else ()
         return ("line", *start, "value", "score", *more, "next", "lower", "upper")
 
-    @property
-    def unplaced(self) -> bool:
-        """Whether a header is needed to find the named fields."""
-        return False
+    def settle(self, text: str) -> bool:
+        """Find the value in a first line whose fields have names; whether the line is a title, names or units instead.
+        ValueError where the names leave several fields, or streams that a key would tell apart."""
+        raise NotImplementedError
+
+    def _value(self, numbers: Iterable[str], fields: Mapping[str, Any]) -> str | None:
+        """The only field of numbers that is no time, by its name; None where no field is."""
+        found = [name for name in numbers if name.lower() not in CLOCKS]
+        keys = [name for name in fields if name.lower() in KEYS and name not in found]
+        if found and keys and self.key is None:
+            raise ValueError(
+                f"{keys[0]!r} tells streams apart; say --key {keys[0]!r}, or --column {found[-1]!r} to take all lines "
+                "as one stream"
+            )
+        if len(found) > 1:
+            shown = ", ".join(map(repr, found))[:500]
+            raise ValueError(f"{shown} are numbers; say which to predict with --column {found[-1]!r}")
+        return found[0] if found else None
 
     def _line(self, key: Any, time: Any, value: float) -> InputLine:
         name = ONLY if self.key is None else _key(key)
+        if not math.isnan(value) and abs(value) > LARGEST:
+            raise ValueError(f"{value!r} is beyond ±{LARGEST:g}")
+        value = math.nan if value in self.missing.codes else value
         if self.time is None:
             return InputLine(name, math.nan, False, None, value)
-        number, dated = _moment(time, self.pattern)
+        moment, dated = _moment(time, self.pattern)
         if self.places.setdefault("dated", int(dated)) != dated:
             kinds = ("numbers", "dates")
             raise ValueError(f"time {time!r}: {kinds[not dated]} came before, and these are {kinds[dated]}")
-        return InputLine(name, number, dated, time, value)
+        return InputLine(name, moment, dated, time, value)
 
 
 @dataclass
 class Csv(LineReader):
-    """Fields by number (1 is the first), or by name if there is a header; the value is the last by default.
+    """Fields by number (1 is the first), or by name if there is a header. By default the value is the only number that
+    a header does not call a time; of lines without a header, the last field.
 
     They stand between commas, or semicolons or tabs where a line has any.
     """
 
+    headings: list[list[str]] = field(default_factory=list)  # lines above the first value: titles, names, units
+
     @property
-    def unplaced(self) -> bool:
+    def unplaced(self) -> bool:  # type: ignore[override]
         return any(not name.isdigit() and role not in self.places for role, name in self._asked())
 
     def is_header(self, text: str) -> bool:
-        """Whether a first line is names rather than values; remembers where the wanted columns are."""
-        cells, mark = [cell.strip() for cell in _cells(text)], _mark(text)
-        wanted = {role: name for role, name in self._asked() if not name.isdigit()}
-        if not wanted or not set(wanted.values()) <= set(cells):
-            if any(_number(cell, mark) is not None for cell in cells) or not any(cells):
-                return False
-            for name in wanted.values():
-                if name not in cells:
-                    raise ValueError(f"line 1: no column {name!r}; the header has {', '.join(cells)[:500]}")
-        self.places |= {role: cells.index(name) for role, name in wanted.items()}
+        """Whether a first line is names rather than values; remembers it."""
+        if text.lstrip().startswith("{"):
+            raise ValueError("line 1 is JSON, not CSV; add --format jsonl")
+        cells, mark = _cells(text)
+        cells = [cell.strip() for cell in cells]
+        wanted = {name for _, name in self._asked() if not name.isdigit()}
+        named = bool(wanted) and wanted <= set(cells)
+        if not named and (any(_number(cell, mark) is not None for cell in cells) or not any(cells)):
+            return False
+        self.headings, self.settled = [cells], False
         return True
+
+    def settle(self, text: str) -> bool:
+        cells, mark = _cells(text)
+        cells = [cell.strip() for cell in cells]
+        kinds = [kind_of([cell], self.missing) for cell in cells]
+        if "text" in kinds and 2 * (kinds.count("text") + kinds.count("empty")) > len(kinds):
+            self.headings.append(cells)
+            return True
+        self.settled = "number" in kinds
+        names = next((heading for heading in self.headings if len(heading) == len(cells)), [])
+        if not self.settled or not names:
+            return False
+        self._find(names)
+        taken = {self.places.get("key"), self.places.get("time")}
+        free = {name: cell for place, (name, cell) in enumerate(zip(names, cells, strict=True)) if place not in taken}
+        if self.column is None:
+            value = self._value([name for name, cell in free.items() if _number(cell, mark) is not None], free)
+            self.places |= {} if value is None else {"value": names.index(value)}
+        return False
+
+    def _find(self, names: list[str]) -> None:
+        wanted = {role: name for role, name in self._asked() if not name.isdigit()}
+        for name in wanted.values():
+            if name not in names:
+                raise ValueError(f"no column {name!r}; the header has {', '.join(names)[:500]}")
+        self.places |= {role: names.index(name) for role, name in wanted.items()}
 
     def read(self, text: str) -> InputLine:
         """What a line holds; ValueError for one without a number."""
-        cells, mark = _cells(text), _mark(text)
+        cells, mark = _cells(text)
         if not cells:
             raise ValueError("the line is empty")
         found = {role: cells[self._place(role, asked, len(cells))].strip() for role, asked in self._asked()}
         cell = found["value"] if "value" in found else cells[self.places.get("value", -1)].strip()
-        number = math.nan if is_missing(cell) else _number(cell, mark)
-        if number is None:
+        value = math.nan if is_missing(cell, self.missing.absent) else _number(cell, mark)
+        if value is None:
             raise ValueError(f"{cell[:200]!r} is not a number")
-        return self._line(found.get("key"), found.get("time"), in_range(number))
+        return self._line(found.get("key"), found.get("time"), value)
 
     def _asked(self) -> list[tuple[str, str]]:
         asked = (("value", self.column), ("key", self.key), ("time", self.time))
@@ -115,12 +166,10 @@ class Csv(LineReader):
         return place
 
     def answer(self, fields: dict[str, Any]) -> str:
-        cells = [
-            value if isinstance(value, str) else "" if _missing(value) else repr(value) for value in fields.values()
-        ]
-        if self.key is None and self.time is None:
-            return ",".join(cells)
         out = io.StringIO()
+        cells = (
+            value if isinstance(value, str) else "" if _missing(value) else repr(value) for value in fields.values()
+        )
         csv.writer(out, lineterminator="").writerow(cells)
         return out.getvalue()
 
@@ -135,39 +184,41 @@ class Jsonl(LineReader):
     def is_header(self, text: str) -> bool:
         return False
 
+    def settle(self, text: str) -> bool:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        self.settled = True
+        if self.column is None and isinstance(found, dict):
+            free = {name: cell for name, cell in found.items() if name not in (self.key, self.time)}
+            numbers = [name for name, cell in free.items() if type(cell) in (int, float)]
+            self.column = self._value(["value"] if "value" in numbers else numbers, free)
+        return False
+
     def read(self, text: str) -> InputLine:
         """What a line holds; ValueError for one without a number."""
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:  # integers of thousands of digits and deep nesting among them
             raise ValueError(f"not JSON: {str(error)[:200]}") from None
-        key = time = None
+        cells: dict[str | None, Any] = {}
         if isinstance(found, dict):
-            key = None if self.key is None else _under(self.key, found)
-            time = None if self.time is None else _under(self.time, found)
-            found = _under(self.column or "value", found)
+            for name in {self.column or "value", self.key, self.time} - {None}:
+                if name not in found:
+                    role = "--column" if name == (self.column or "value") else "--key" if name == self.key else "--time"
+                    there = ", ".join(map(repr, found))[:500]
+                    raise ValueError(f"no key {name!r}; there are {there}; {role} names one")
+            cells, found = found, found[self.column or "value"]
         elif self.key is not None or self.time is not None:
             raise ValueError(f"{repr(found)[:200]} is not an object with key and time")
-        return self._line(key, time, math.nan if found is None else in_range(_float(found)))
+        return self._line(cells.get(self.key), cells.get(self.time), math.nan if found is None else _float(found))
 
     def answer(self, fields: dict[str, Any]) -> str:
         return json.dumps({name: None if _missing(value) else value for name, value in fields.items()})
 
     def heading(self) -> str | None:
         return None
-
-
-def in_range(number: float) -> float:
-    """A number a model can take; NaN is a gap."""
-    if math.isnan(number) or abs(number) <= LARGEST:
-        return number
-    raise ValueError(f"{number!r} is beyond ±{LARGEST:g}")
-
-
-def _under(name: str, found: dict[str, Any]) -> Any:
-    if name not in found:
-        raise ValueError(f"no key {name!r}; there are {', '.join(map(repr, found))[:500]}")
-    return found[name]
 
 
 def _float(found: Any) -> float:
@@ -183,7 +234,7 @@ def _key(found: Any) -> str:
         raise ValueError(f"key {repr(found)[:200]} is neither text nor a whole number")
     if isinstance(found, int) and abs(found) > LARGEST:
         raise ValueError(f"key is a whole number of more than {LARGEST:g}")
-    if not is_key(str(found).encode(errors="surrogatepass")):
+    if not are_keys([str(found)]):
         raise ValueError(f"key {repr(found)[:80]} must have 1 to {LONGEST_KEY} characters of plain text")
     return str(found)
 
@@ -191,41 +242,41 @@ def _key(found: Any) -> str:
 def _moment(found: Any, pattern: str | None) -> tuple[float, bool]:
     """A time in seconds, and whether it was a date: a number, or a date in ISO's form or the pattern's (in UTC where it
     names no zone)."""
-    if isinstance(found, str):
+    if not isinstance(found, str):
+        moment = math.nan if found is None else _float(found)
+    else:
         cell = found.strip()
-        number = _number(cell, ",") if pattern is None else None
-        if number is None:
+        try:
+            moment = float(cell if pattern is None else "")
+        except ValueError:
             try:
                 date = datetime.fromisoformat(cell) if pattern is None else datetime.strptime(cell, pattern)
             except ValueError:
                 form = "an ISO date (2026-01-31T12:00:00Z); --time-format names another form"
                 raise ValueError(f"time {cell[:200]!r} is neither a number nor {form}") from None
             return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(), True
-    else:
-        number = _float(found) if found is not None else math.nan
-    if not abs(number) <= LARGEST_TIME:
+    if not abs(moment) <= LARGEST_TIME:
         raise ValueError(f"time {found!r} must be finite, at most {LARGEST_TIME:g} in size")
-    return number, False
+    return moment, False
 
 
-def _mark(text: str) -> str:
-    """What stands between the fields of a line; after semicolons and tabs a comma is a decimal one."""
-    return "," if '"' in text else next((mark for mark in ";\t" if mark in text), ",")
-
-
-def _cells(text: str) -> list[str]:
-    """The fields of a line; one that is no CSV (a carriage return inside, say) is a single field of its own."""
+def _cells(text: str) -> tuple[list[str], str]:
+    """The fields of a line, and what stands between them; after semicolons and tabs a comma is a decimal one. A line
+    that is no CSV (a carriage return inside, say) is a single field of its own."""
+    mark = "," if '"' in text else next((mark for mark in ";\t" if mark in text), ",")
     try:
-        return next(csv.reader([text], delimiter=_mark(text)), [])
+        return next(csv.reader([text], delimiter=mark), []), mark
     except csv.Error:
-        return [text]
+        return [text], mark
 
 
 def _number(cell: str, mark: str) -> float | None:
+    """A cell as in files, with units and marks between thousands; among semicolons or tabs a comma is a decimal one."""
     try:
-        return float(cell if mark == "," else cell.replace(",", "."))
+        return float(cell)
     except ValueError:
-        return None
+        found = number(cell, ",") if mark != "," and "," in cell else None
+        return number(cell, ".") if found is None else found
 
 
 def _missing(value: Any) -> bool:

@@ -14,11 +14,15 @@ import typer
 
 from prophecy.commands._common import CLOSED
 from prophecy.commands._write import output_kind
-from prophecy.frames.align import SHELL
+from prophecy.frames.align import WaysOut
 from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table
 from prophecy.tables.pictures import ENDINGS
 
+SHELL = WaysOut(
+    "--", {}, "with --key", "average rows of one time with --duplicates mean",
+    "name their zone with --time-zone, such as Europe/Berlin",
+)  # fmt: skip
 File: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -75,8 +79,7 @@ Resume: TypeAlias = Annotated[
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
-Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])
-"""What happens to rows of one time."""
+Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])  # what happens to rows of one time
 
 Doubled: TypeAlias = Annotated[
     Duplicates, typer.Option("--duplicates", help="Rows with the same time: refuse the file, or average them.")

@@ -1,28 +1,28 @@
-"""Series through a file: the model of each, what it said of each row, how wrong that was, and what is drawn of it."""
+"""Series through a file: rows in the order of their times, the model of each series, what it said of each row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._journal import Journal
-from prophecy.commands._rows import answer
+from prophecy.commands._common import Progress
+from prophecy.commands._options import SHELL
+from prophecy.commands._write import free_names, sink, with_columns
+from prophecy.frames.align import average, ordered, said
 from prophecy.frames.grid import Grid, infer
-from prophecy.frames.names import series_title
-from prophecy.frames.table import Table
+from prophecy.frames.names import count, series_title
+from prophecy.frames.table import Table, floats
 from prophecy.frames.times import Times, joined
 from prophecy.streams import Prophecy
-from prophecy.tables.pictures import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
 
-SHOWN = 300  # rows drawn: more cannot be told apart in a picture of that width
-BINS = 256  # stretches an error curve is kept in, at most, so that memory does not grow with the file
-POINTS = 20  # of them drawn: fewer are not a curve, more are noise
+POINTS = 4096  # rows kept of a long series, at most: more cannot be told apart in a picture
 HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 
 
@@ -74,57 +74,30 @@ class RowGrid:
 
 
 class RowModel:
-    """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it.
+    """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it."""
 
-    With a journal, answers made by an earlier run are taken from it, and new ones noted there.
-    """
-
-    def __init__(
-        self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
-    ) -> None:
+    def __init__(self, level: float, horizon: int = 1, irregular: bool = False) -> None:
         from prophecy.streams.ahead import Ahead
 
-        self._title, self._level, self._forced, self._journal = title, level, irregular, journal
+        self._level, self._forced = level, irregular
         self._far = Ahead(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
-        self._seasons: tuple[float, ...] | None = None  # those of the last answers taken from the journal
         self.clock = RowGrid()
 
     def advance(self, values: Array, times: Times | None) -> RowPredictions:
-        """Take in rows; what was said of each before it was seen."""
+        """Take in rows; what was said of each before it was seen. Rows missing between them, by their slots on the
+        grid, are gaps."""
         slots = None if times is None else self.clock.place(times)
         seconds = self.clock.seconds(times) if times is not None and (slots is None or self._forced) else None
         if seconds is not None and self._far is not None:
             raise ValueError(
                 "the times are uneven; rows further ahead than the next need an even grid: leave out --horizon"
             )
-        if self._journal is None:
-            return RowPredictions(*self._answers(values, slots, seconds))
-        kept = self._journal.answer(self._title, len(values), len(RowPredictions._fields))
-        if kept is not None:
-            self._seasons = tuple(kept.about)
-            return RowPredictions(*kept.rows)
-        if self._seasons is not None:
-            self._go_on(self._journal)
-        rows = self._answers(values, slots, seconds)
-        self._journal.add(self._title, rows, self.seasons(), self._far or self._model)
-        return RowPredictions(*rows)
-
-    def _go_on(self, journal: Journal) -> None:
-        """Take up the model of the run before."""
-        state, self._seasons = journal.model(self._title), None
-        if self._far is None:
-            self._model = Prophecy.load(state)
-        else:
-            self._far = type(self._far).load(state)
-
-    def _answers(self, values: Array, slots: NDArray[np.int64] | None, seconds: Array | None) -> Array:
-        """(parts, rows): what is said of each row; rows missing between them, by their slots on the grid, are gaps."""
         if seconds is not None or slots is None or int(slots[-1]) + 1 == len(values):
-            return self._predicted(values, seconds)
+            return RowPredictions(*self._predicted(values, seconds))
         filled = np.full(int(slots[-1]) + 1, np.nan)
         filled[slots] = values
-        return self._predicted(filled, None)[:, slots]
+        return RowPredictions(*self._predicted(filled, None)[:, slots])
 
     def _predicted(self, values: Array, seconds: Array | None) -> Array:
         if self._far is not None:
@@ -138,7 +111,26 @@ class RowModel:
 
     def seasons(self) -> tuple[float, ...]:
         """The seasons found so far, in rows of the grid."""
-        return self._model.seasons() if self._seasons is None else self._seasons
+        return self._model.seasons()
+
+
+class Thinned:
+    """Every so many-th row of columns that grow, at most `POINTS` of them."""
+
+    def __init__(self) -> None:
+        self.stride, self.length = 1, 0
+        self.rows = np.empty(0, np.int64)
+        self.columns: list[NDArray[Any]] = []
+
+    def add(self, *columns: NDArray[Any]) -> None:
+        new = np.arange(self.length, self.length + len(columns[0]))
+        self.length += len(new)
+        while self.length // self.stride > POINTS:
+            self.stride *= 2
+        old, fresh = self.rows % self.stride == 0, new % self.stride == 0
+        before = [column[old] for column in self.columns] or [column[:0] for column in columns]
+        self.columns = [np.concatenate([a, b[fresh]]) for a, b in zip(before, columns, strict=True)]
+        self.rows = np.concatenate([self.rows[old], new[fresh]])
 
 
 class Series:
@@ -154,12 +146,13 @@ class Series:
         except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
             raise ValueError(f"series {self.title}, {rows}: {problem}") from None
-        columns = self.note(values, times, said)
+        axis = np.arange(self.rows, self.rows + len(values)) if times is None else times.wall()
+        columns = self.note(values, times, axis, said)
         self.rows += len(values)
         return columns
 
-    def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
-        """Remember what is wanted of some rows; `self.rows` came before them."""
+    def note(self, values: Array, times: Times | None, axis: NDArray[Any], said: RowPredictions) -> dict[str, Array]:
+        """Remember what is wanted of some rows; `self.rows` came before them. axis: where they are drawn."""
         raise NotImplementedError
 
 
@@ -169,139 +162,102 @@ Kind = TypeVar("Kind", bound=Series)
 def follow(
     command: str, table: Table, made: Callable[[str], Kind], parts: tuple[str, ...], out: Path | None, mean: bool
 ) -> list[Kind]:
-    """All of a table through the series it holds, made(title) each, writing as it goes. mean: average doubled times."""
+    """Every row of a table, in the order of time, through the series it belongs to, made(title) each; the table with
+    the answers is written to `out` as it goes.
+
+    mean: rows of one series and time are averaged and go through once; each of them gets the answer, and a residual of
+    its own.
+    """
+    names = free_names(parts, table.roles.values, table.names)
     found: dict[tuple[str, str], Kind] = {}
+    met: Counter[str] = Counter()
 
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         if (key, name) not in found:
             found[key, name] = made(series_title(key, name))
         return found[key, name].advance(values, times)
 
-    answer(command, table, advance, parts, out, mean)
+    with sink(out) as write, Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
+        for batch, times in _segments(table):
+            rows, columns = _answered(table, batch, times, advance, names, mean, met)
+            if write is not None:
+                write(with_columns(batch[rows], {name: column[rows] for name, column in columns.items()}))
+            progress.update(table.position())
     if not found:
         raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
+    table.found += said(met)
     return list(found.values())
 
 
-class CopyAndLine:
-    """Copy and straight line, `horizon` rows ahead: what any prediction has to beat."""
+def _segments(table: Table) -> Iterator[tuple[Any, Times | None]]:
+    """Rows and their times, as many together as are sorted at once; a cut lies between two times."""
+    import narwhals.stable.v2 as nw
 
-    def __init__(self, horizon: int) -> None:
-        self._horizon = horizon
-        self._past = np.full(horizon + 1, np.nan)
-
-    def errors(self, values: Array) -> dict[str, Array]:
-        joint = np.concatenate([self._past, values])
-        self._past = joint[-self._horizon - 1 :]
-        newest, before = joint[1 : 1 + len(values)], joint[: len(values)]
-        return {"copy": values - newest, "line": values - newest - self._horizon * (newest - before)}
-
-
-class ErrorCurve:
-    """Root mean square errors over a file of unknown length, in at most `BINS` equal stretches."""
-
-    def __init__(self) -> None:
-        self._width, self._rows = 1, 0
-        self._sums, self._counts = np.zeros(BINS), np.zeros(BINS)
-
-    def add(self, errors: Array) -> None:
-        while self._rows + len(errors) > BINS * self._width:
-            for name in ("_sums", "_counts"):
-                halves = getattr(self, name).reshape(-1, 2).sum(axis=1)
-                setattr(self, name, np.concatenate([halves, np.zeros(BINS - len(halves))]))
-            self._width *= 2
-        first, known = self._rows % self._width, np.isfinite(errors)
-        cuts = np.arange(0, len(errors) + first, self._width) - first
-        cuts[0] = 0
-        place = self._rows // self._width
-        self._sums[place : place + len(cuts)] += np.add.reduceat(np.where(known, errors, 0.0) ** 2, cuts)
-        self._counts[place : place + len(cuts)] += np.add.reduceat(known.astype(np.float64), cuts)
-        self._rows += len(errors)
-
-    def points(self) -> tuple[Array, Array]:
-        """Row numbers and errors, some twenty of each."""
-        used = -(-self._rows // self._width)
-        cuts = np.arange(0, used, max(1, -(-used // POINTS)))
-        sums, counts = np.add.reduceat(self._sums[:used], cuts), np.add.reduceat(self._counts[:used], cuts)
-        ends = np.append(cuts[1:], used) * self._width
-        where = (cuts * self._width + np.minimum(ends, self._rows)) / 2
-        filled = counts > 0
-        return np.asarray(where[filled]), np.asarray(np.sqrt(sums[filled] / counts[filled]))
+    held: list[Any] = []
+    moments: list[Times] = []
+    first = 1
+    for batch in table.batches:
+        times = table.times(batch, first)
+        first += len(batch)
+        held.append(batch)
+        moments += [] if times is None else [times]
+        if sum(map(len, held)) > table.sizes.sorted_rows:
+            whole, times = nw.concat(held), joined(moments) if moments else None
+            other = np.flatnonzero(times.values != times.values[-1]) if times is not None else [len(whole) - 1]
+            cut = int(other[-1]) + 1 if len(other) else 0
+            if cut:
+                yield whole[:cut], None if times is None else times[:cut]
+            held, moments = [whole[cut:]], [] if times is None else [times[cut:]]
+    if sum(map(len, held)):
+        yield nw.concat(held), joined(moments) if moments else None
 
 
-class Tracker(Series):
-    """A series with its score sheet."""
-
-    def __init__(self, title: str, bank: RowModel, horizon: int, level: float) -> None:
-        super().__init__(title, bank)
-        self._baselines, self._level = CopyAndLine(horizon), level
-        self.compared = 0
-        self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
-        self._curves = {name: ErrorCurve() for name in self.totals}
-        self._tail, self._moments = np.empty((4, 0)), np.empty(0)  # of the last rows, to be drawn
-
-    def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
-        """The errors made on these rows, and the last of them to be drawn."""
-        errors = {"prophecy": said.residual, **self._baselines.errors(values)}
-        fair = np.isfinite(errors["prophecy"]) & np.isfinite(errors["line"])
-        for name, error in errors.items():
-            self.totals[name] += float(np.abs(error[fair]).sum())
-            self._curves[name].add(error)
-        self.compared += int(fair.sum())
-        drawn = np.stack([values, said.mean, said.lower, said.upper])[:, -SHOWN:]
-        count, end = drawn.shape[1], self.rows + len(values)
-        moments: Any = np.arange(end - count, end) if times is None else times[-count:].wall()
-        self._moments = np.concatenate([self._moments.astype(moments.dtype), moments])[-SHOWN:]
-        self._tail = np.concatenate([self._tail, drawn], axis=1)[:, -SHOWN:]
-        return said._asdict()
-
-    def mean_errors(self) -> dict[str, float]:
-        """Mean absolute errors over the rows all three could predict."""
-        return {name: total / self.compared if self.compared else np.nan for name, total in self.totals.items()}
-
-    def panels(self) -> list[Panel]:
-        """The last rows with what was said of them, and the errors over the whole file."""
-        truth, mean, lower, upper = self._tail
-        roles = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
-        curves = {name: curve.points() for name, curve in self._curves.items()}
-        lines = [
-            Line(name, where[size > 0], size[size > 0], roles[name])
-            for name, (where, size) in curves.items()
-            if (size > 0).any()
-        ]
-        errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
-        return [of_track(self._moments, truth, mean, lower, upper, self._level, self.title), *errors]
+def _answered(
+    table: Table, batch: Any, times: Times | None, advance: Callable[..., dict[str, Array]],
+    names: dict[tuple[str, str], str], mean: bool, met: Counter[str],
+) -> tuple[NDArray[np.intp], dict[str, Array]]:  # fmt: skip
+    """Rows to write, in their order, and what `advance(key, column, values, times)` gives for each series' rows."""
+    block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
+    made = {name: np.full(len(batch), np.nan) for name in names.values()}
+    kept = np.zeros(len(batch), dtype=bool)
+    before = met["sorted"] + met["reversed"]
+    for key, some in table.split(batch):
+        rows = np.arange(len(batch))[some]
+        starts, moments = np.arange(len(rows)), None
+        if times is not None:
+            try:
+                found = ordered(block[rows], times[rows], mean, SHELL)
+            except ValueError as error:
+                raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+            rows, starts = rows[found.rows], found.starts
+            moments = times[rows[starts]]
+            met.update(found.met)
+        if not len(rows):
+            continue
+        kept[rows] = True
+        single, sizes = average(block[rows], starts), np.diff(np.append(starts, len(rows)))
+        for place, column in enumerate(table.roles.values):
+            answers = advance(key, column, single[:, place], moments)
+            for (name, part), called in names.items():
+                if name == column:
+                    made[called][rows] = np.repeat(answers[part], sizes)
+            if (column, "residual") in names:
+                made[names[column, "residual"]][rows] = block[rows, place] - made[names[column, "mean"]][rows]
+    found_rows = np.flatnonzero(kept)
+    if times is not None and met["sorted"] + met["reversed"] > before:
+        found_rows = found_rows[np.argsort(times.values[found_rows], kind="stable")]
+    return found_rows, made
 
 
-def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
-    """A table, header first: mean absolute errors of each series, and how they compare with the better baseline."""
-    table = [["series", "rows", "prophecy", "copy", "line", "against the better"]]
-    for tracker in trackers[:most]:
-        errors = tracker.mean_errors()
-        best = min(errors["copy"], errors["line"])
-        sizes = (f"{errors[name]:.4g}" for name in ("prophecy", "copy", "line"))
-        table.append([tracker.title, f"{tracker.rows:,}", *sizes, _ratio(errors["prophecy"], best)])
-    return table
-
-
-def words(clocks: Sequence[RowGrid], rows: int, table: Table) -> str:
+def words(series: Sequence[Series], table: Table) -> str:
     """One line about what was read and assumed. Columns of one key share its times, which count once."""
-    facts = [f"{rows:,} row{'' if rows == 1 else 's'}"]
+    clocks, width = [one.bank.clock for one in series], len(table.roles.values)
+    facts = [count(sum(one.rows for one in series) // width, "row")]
     grids = list(dict.fromkeys(clock.grid.words() for clock in clocks if clock.grid is not None))
     facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
-    filled = sum(clock.filled for clock in clocks) // len(table.roles.values)
+    filled = sum(clock.filled for clock in clocks) // width
     if filled:
-        facts.append(f"{filled:,} missing time{'s' if filled > 1 else ''} taken as {'gaps' if filled > 1 else 'a gap'}")
+        facts.append(f"{count(filled, 'missing time')} taken as {'gaps' if filled > 1 else 'a gap'}")
     if any(clock.irregular for clock in clocks):
         facts.append("times are uneven: each row is predicted for the time it came at")
     return ", ".join([*facts, *table.notes])
-
-
-def _ratio(ours: float, best: float) -> str:
-    if not (np.isfinite(ours) and np.isfinite(best)):
-        return "too few rows"
-    if best == 0 or ours == 0:
-        return "equal" if best == ours else "exact" if ours == 0 else "worse: it is exact"
-    if abs(best / ours - 1) < 0.005:
-        return "equal"
-    return f"{best / ours:.3g} times smaller" if ours <= best else f"{ours / best:.3g} times larger"

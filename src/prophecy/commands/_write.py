@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from prophecy import _files
+from prophecy.frames.times import Times
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -27,46 +28,37 @@ def output_kind(path: Path) -> str:
 
 @contextlib.contextmanager
 def sink(out: Path | None) -> Iterator[Callable[[Any], None] | None]:
-    """A function that writes Arrow tables to a file, which appears when all is written; None without a file."""
+    """A function that writes Arrow tables below each other to a file, which appears when all is written; None without
+    a file. The columns are those of the first."""
     if out is None:
         yield None
         return
-    with _files.replacing(out) as temporary:
-        writer = Writer(temporary, output_kind(out))
-        yield writer.write
-        writer.close()
+    kind = output_kind(out)
+    with _files.replacing(out) as temporary, contextlib.ExitStack() as closing:
+        opened: list[Any] = []
+
+        def write(table: Any) -> None:
+            if not opened:
+                opened.append(closing.enter_context(_opened(temporary, kind, table.schema)))
+            if kind == "parquet":
+                opened[0].write_table(table)
+            else:
+                opened[0].write(_csv_text(table))
+
+        yield write
 
 
-class Writer:
-    """Tables below each other in one file; the columns are those of the first."""
+def _opened(path: Path, kind: str, schema: Any) -> Any:
+    import pyarrow.parquet as parquet
 
-    def __init__(self, path: Path, kind: str) -> None:
-        self._kind, self._path = kind, path
-        self._sink: Any = None
-
-    def write(self, table: Any) -> None:
-        if self._sink is None:
-            self._sink = self._open(table.schema)
-        if self._kind == "parquet":
-            self._sink.write_table(table)
-        else:
-            self._sink.write(_csv_text(table))
-
-    def _open(self, schema: Any) -> Any:
-        import pyarrow.parquet as parquet
-
-        if self._kind == "parquet":
-            return parquet.ParquetWriter(str(self._path), schema)
-        # Level 1: the time goes to making text, not to shaving a few percent off it.
-        sink = gzip.GzipFile(self._path, "wb", 1) if self._kind == "csv.gz" else open(self._path, "wb")  # noqa: SIM115
-        header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(schema.names)
-        sink.write(header.getvalue().encode())
-        return sink
-
-    def close(self) -> None:
-        if self._sink is not None:
-            self._sink.close()
+    if kind == "parquet":
+        return parquet.ParquetWriter(str(path), schema)
+    # Level 1: the time goes to making text, not to shaving a few percent off it.
+    file = gzip.GzipFile(path, "wb", 1) if kind == "csv.gz" else open(path, "wb")  # noqa: SIM115
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(schema.names)
+    file.write(header.getvalue().encode())
+    return file
 
 
 def _csv_text(table: Any) -> memoryview:
@@ -92,14 +84,7 @@ def _dates(column: Any) -> Any:
     """Moments without a zone as text: days, or times of day as precise as they are; others as they are."""
     import pyarrow as pa
 
-    values = column.to_numpy()
-    there = ~np.isnat(values)
-    if column.type.tz is not None or not there.any():
-        return column
-    units: tuple[Any, ...] = ("D", "m", "s", "ms", "us", "ns")
-    unit = next(u for u in units if (values[there].astype(f"datetime64[{u}]") == values[there]).all() or u == "ns")
-    texts = np.datetime_as_string(values, unit).tolist()
-    return pa.array([text.replace("T", " ") if ok else None for text, ok in zip(texts, there.tolist(), strict=True)])
+    return column if column.type.tz is not None else pa.array(Times(column.to_numpy()).texts(), pa.string())
 
 
 def as_table(columns: Mapping[str, Any]) -> Any:

@@ -10,15 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from prophecy.commands import _options
-from prophecy.commands._common import guarded, say
-from prophecy.commands._progress import Progress
-from prophecy.commands._show import show
+from prophecy.commands._common import Progress, guarded, say, show
 from prophecy.commands._write import as_table, sink
-from prophecy.commands.forecast import read
+from prophecy.commands.forecast import read, units_of
 from prophecy.frames.columns import Hints
-from prophecy.tables.backtesting import Backtest, Score, backtest_sources
+from prophecy.tables.backtesting import SIMPLE, Backtest, Score, backtest_sources
+from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import Picture, of_backtest, save
-from prophecy.tables.rivals import SIMPLE
 
 AT_ONCE = 16  # series scored between two reports: some seconds of work
 
@@ -56,16 +54,14 @@ def backtest(
     with guarded("backtest"):
         _options.check(level=level, out=out, plot=plot, file=file)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
-        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
         found, regressors = read("backtest", file, asked, context, known)
-        units = found.units(joint)
+        units = units_of(found, joint)
+        each = Asked(horizon, level, seasons, _options.bounds(least, most), regressors)
         results: list[Backtest] = []
         with Progress("backtest", len(units), "series", len(units) > 1) as progress:
             items = iter(units.items())
             while some := dict(islice(items, AT_ONCE)):
-                results.append(
-                    backtest_sources(some, horizon, folds, step, list(SIMPLE), seasons, regressors, options, jobs, None)
-                )
+                results.append(backtest_sources(some, each, folds, step, list(SIMPLE), jobs))
                 progress.update(sum(len({score.series for score in one.scores}) for one in results))
         _report(results, level, horizon, file, out, plot)
 

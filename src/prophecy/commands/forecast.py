@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, repeat
+from itertools import chain, groupby, islice, repeat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
-from prophecy.commands import _options, _results
-from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
+from prophecy.commands import _options
+from prophecy.commands._common import INTERRUPTED, Progress, digits_between, guarded, say, show
 from prophecy.commands._journal import Journal, plan_of
-from prophecy.commands._progress import Progress
-from prophecy.commands._show import show
-from prophecy.frames.collect import Collected, as_frame, collect
+from prophecy.commands._write import as_table, free_names, sink
+from prophecy.frames.collect import Collected, collect
 from prophecy.frames.columns import Hints
-from prophecy.frames.names import series_title
-from prophecy.frames.source import Source
+from prophecy.frames.names import count, series_title
+from prophecy.frames.roles import Roles
+from prophecy.frames.source import Kind, Source, time_series
 from prophecy.frames.table import open_table
-from prophecy.tables.forecasting import forecast_sources
+from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import MOST, Panel, Picture, of_forecast, save
 from prophecy.tables.regressors import Regressors
 
+if TYPE_CHECKING:
+    from prophecy.adapters.dask import PartitionTask
+
 AT_ONCE = 64  # series solved between two writes: some seconds of work
+NAMED = 5  # series of partitions that failed named on stderr; all are in the column `error`
+SAID = 6  # facts about series in one line
 PRINTED = 20  # series in the table on stdout: a screen
-EVERY = 1.0  # seconds of finished series that a kill may cost
 
 EXAMPLES = """
 Examples:
@@ -71,31 +78,31 @@ def forecast(
         _options.check(level, out if dask is None else None, plot, file, resume and dask is None)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
-        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
+        bounds = _options.bounds(least, most)
         if dask is not None:
-            if asked.key is None or joint or plot is not None or known is not None or asked.time_zone is not None:
+            if not asked.key or joint or plot is not None or known is not None or asked.time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
             from prophecy.adapters.dask import PartitionTask
-            from prophecy.commands._dask import forecast_on
 
-            columns = asked.columns or None
-            each = PartitionTask(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
-            forecast_on(dask, file, out, each, jobs, resume)
+            solved, columns = Asked(horizon, level, seasons, bounds), asked.columns or None
+            task = PartitionTask(solved, asked.key, asked.time, columns, extra, asked.duplicates)
+            _on_workers(dask, file, out, task, jobs, resume)
             return
         found, regressors = read("forecast", file, asked, context, known)
-        units = found.units(joint)
-        bounded = {"horizon": horizon, "level": level, "bounds": options["bounds"], "season": seasons}
+        units = units_of(found, joint)
+        each = Asked(horizon, level, seasons, bounds, regressors)
+        bounded = {"horizon": horizon, "level": level, "bounds": bounds, "season": seasons}
         plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
-        journal = None if out is None else Journal(out, plan, resume, EVERY)
+        journal = None if out is None else Journal(out, plan, resume)
         shown = _Shown()
         try:
             with (
                 _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"),
                 contextlib.nullcontext() if journal is None else journal,
             ):
-                _solve(units, horizon, seasons, regressors, options, jobs, journal, shown, extra)
+                _solve(units, each, jobs, journal, shown, extra)
                 if journal is not None and out is not None:
-                    _results.write(journal, out, found.table.roles, units, horizon)
+                    _written(journal, out, found.table.roles, units, horizon)
         except KeyboardInterrupt:
             say("forecast", shown.stopped(journal, len(units)))
             if journal is None and shown.done:
@@ -144,16 +151,9 @@ class _Shown:
 
 
 def _solve(
-    units: dict[str, Source],
-    horizon: int,
-    seasons: Any,
-    known: Any,
-    options: dict[str, Any],
-    jobs: int | None,
-    journal: Journal | None,
-    shown: _Shown,
+    units: dict[str, Source], each: Asked, jobs: int | None, journal: Journal | None, shown: _Shown,
     extra: tuple[float, ...],
-) -> None:
+) -> None:  # fmt: skip
     """All series, some at a time, each noted as soon as it is there."""
     done = set() if journal is None else journal.done()
     left = {title: source for title, source in units.items() if title not in done}
@@ -170,14 +170,14 @@ def _solve(
                 say("forecast", f"series {title}: {answer.error}")
                 continue
             if journal is not None:
-                _results.note(journal, title, answer, units[title].names, extra)
+                _noted(journal, title, answer, units[title].names, extra)
             shown.add(title, units[title], answer)
 
     with Progress("forecast", len(units), "series", len(units) > 1) as progress:
         before = len(units) - len(left)
         for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
             try:
-                note(forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before)))
+                note(each.many(some, jobs, progress.after(before)))
             except KeyboardInterrupt as stop:
                 note(getattr(stop, "finished", {}))
                 raise
@@ -198,24 +198,129 @@ def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
 def read(command: str, file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
     """The series of a file, and regressors of another where there is one; what was assumed is said."""
     found = collect(open_table(file, asked), context)
-    say(command, f"{Path(file).name}: {found.words()}")
+    say(command, f"{Path(file).name}: {words(found)}")
     return found, None if known is None else _read_known(command, known, asked, found)
 
 
-def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Any:
+def words(found: Collected) -> str:
+    """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
+    facts, many = [count(found.rows, "row")], len(found.sources)
+    facts += [f"{many:,} series"] if many > 1 else []
+    counted = Counter(fact for source in found.sources.values() for fact in source.series.facts)
+    shown = [fact if often == many else f"{fact} ({often:,} series)" for fact, often in counted.most_common(SAID)]
+    return ", ".join([*facts, *shown, *["and more of the kind"] * (len(counted) > SAID), *found.table.notes])
+
+
+def units_of(found: Collected, joint: bool) -> dict[str, Source]:
+    """What is forecast on its own, by title: every key's columns one by one, or together where they are `joint`."""
+    if joint and len(found.table.roles.values) > 1:
+        return {series_title(key, ", ".join(source.names)): source for key, source in found.sources.items()}
+    return {
+        series_title(source.key, name): replace(one, key=source.key)
+        for source in found.sources.values()
+        for name, one in source.by_column().items()
+    }
+
+
+def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
-    way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
-    table = open_table(str(path), way)
-    if roles.keys and set(roles.keys) <= set(table.names):
-        table = open_table(str(path), replace(way, key=roles.key))
-    frame = as_frame(table)
-    beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
-    facts = ", ".join([f"{len(frame):,} rows", *table.notes])
+    made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
+    clock = () if roles.clock is None else roles.clock.columns
+    beside = [name for name in made.known.column_names if name not in (*roles.keys, *clock)]
+    facts = ", ".join([f"{len(made.known):,} rows", *made.notes])
     say(command, f"{path.name}: {facts}; regressors {', '.join(beside)}")
-    return Regressors(frame)
+    return made
 
 
 def _text(mean: float, lower: float, upper: float) -> str:
     digits = digits_between(lower, upper)
     return f"{mean:.{digits}g} [{lower:.{digits}g}, {upper:.{digits}g}]"
+
+
+def _noted(journal: Journal, title: str, made: Forecast, names: Sequence[str], quantiles: Sequence[float]) -> None:
+    """A finished series, all of its columns."""
+    parts: dict[str, Any] = {"point": made.point, "lower": made.lower, "upper": made.upper}
+    parts |= {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
+    rows = np.stack([np.asarray(values, np.float64).reshape(-1, len(names)) for values in parts.values()])
+    journal.add(title, rows, {"names": list(names), "parts": list(parts)})
+
+
+def _written(journal: Journal, out: Path, roles: Roles, units: dict[str, Source], horizon: int) -> None:
+    """The file that was asked for; series of one key stand beside each other."""
+    with sink(out) as batch:
+        for _, some in groupby(units.items(), key=lambda unit: unit[1].key):
+            series = list(some)
+            columns = _columns(journal, [title for title, _ in series], horizon)
+            if columns and batch is not None:
+                batch(as_table(_table(columns, roles, series[0][1], horizon)))
+
+
+def _columns(journal: Journal, titles: Iterable[str], horizon: int) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """The parts of every column of some series; none of those that failed."""
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for kept in filter(None, map(journal.first, titles)):
+        names, parts = (kept.about.get(name, []) for name in ("names", "parts"))
+        if len(kept.rows) != len(parts) * horizon * len(names):
+            raise ValueError(f"{journal.path} does not fit the input; leave out --resume to start afresh")
+        rows = kept.rows.reshape(len(parts), horizon, len(names))
+        found |= {name: dict(zip(parts, rows[:, :, i], strict=True)) for i, name in enumerate(names)}
+    return found
+
+
+def _table(columns: dict[str, Any], roles: Roles, source: Source, horizon: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if roles.key is not None:
+        made[roles.key] = [str(source.key)] * horizon
+    ahead = source.series.after(horizon)
+    if roles.clock is None:
+        made["step"] = list(range(1, horizon + 1))
+    elif ahead is None:
+        made[roles.time or ""] = [None] * horizon
+    else:
+        kind = Kind("pyarrow", roles.time, clock=roles.clock)
+        made[roles.time or ""] = time_series(ahead, kind).to_native()
+    names = free_names(list(next(iter(columns.values()))), roles.values, list(made))
+    nothing = np.full(horizon, np.nan)
+    for (column, part), name in names.items():
+        values = columns[column][part] if column in columns else nothing
+        made[name] = np.where(np.isfinite(values), values, np.nan)
+    return made
+
+
+@contextlib.contextmanager
+def _cluster(address: str, jobs: int | None) -> Iterator[Any]:
+    """A client of the cluster at this address; "local" makes one of this machine's cores, for as long as it is used."""
+    from distributed import Client, LocalCluster
+
+    if address != "local":
+        if "://" not in address:
+            raise typer.BadParameter(f"--dask takes local or an address such as tcp://host:8786, got {address!r}")
+        with Client(address, timeout="10s") as client:
+            yield client
+        return
+    workers = jobs or _machine.cores()
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
+    with LocalCluster(n_workers=workers, **options) as local, Client(local) as client:
+        yield client
+
+
+def _on_workers(
+    address: str, file: str, out: Path | None, asked: PartitionTask, jobs: int | None, resume: bool
+) -> None:
+    """Forecast the partitions under `file` into the folder `out`, and say how it went."""
+    if out is None:
+        raise typer.BadParameter("--dask writes partitions; name their folder with --out")
+    from prophecy.adapters.dask import forecast_partitions, partitions
+
+    sources = partitions(file)
+    with _cluster(address, jobs) as client, Progress("forecast", len(sources), "partitions", True) as progress:
+        done = forecast_partitions(sources, out, client, asked, progress.after(0), resume)
+    series = sum(len(part.keys) for part in done)
+    errors = [found for part in done for found in part.errors.items()]
+    for key, error in errors[:NAMED]:
+        say("forecast", f"series {key}: {error}")
+    kept = f" ({len(sources) - len(done):,} were there already)" if len(done) < len(sources) else ""
+    say("forecast", f"{series:,} series in {len(done):,} partitions{kept}, {len(errors):,} failed; written to {out}")
+    if series and len(errors) == series:
+        raise ValueError("no series could be forecast")

@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from prophecy import _files, bases, conventions, fading
-from prophecy.bases import Basis, ScaledBasis
+from prophecy.bases import Basis
 from prophecy.commands._common import USAGE, guarded, say
 from prophecy.constructions import next_value
 
@@ -28,35 +28,25 @@ Examples:
 """
 
 
-class Family(enum.StrEnum):
-    """The memories."""
+MAKERS: dict[str, Callable[[int, float], Basis]] = {
+    "legt": bases.legt, "fout": bases.fout, "fout-as-printed": bases.fout_as_printed,
+    "legs-invariant": fading.legs_invariant, "lagt": fading.lagt, "foud": fading.foud,
+    "fourier-decay": fading.fourier_decay,
+}  # fmt: skip
+CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "s4": conventions.to_s4, "lmu": conventions.to_lmu, "hippo": conventions.to_hippo, "hippox": conventions.to_hippox,
+}  # fmt: skip
 
-    legt = "legt"
-    legs = "legs"
-    fout = "fout"
-    fout_as_printed = "fout-as-printed"
-    legs_invariant = "legs-invariant"
-    lagt = "lagt"
-    foud = "foud"
-    fourier_decay = "fourier-decay"
-
+Family = enum.StrEnum("Family", {
+    "legt": "legt", "legs": "legs", "fout": "fout", "fout_as_printed": "fout-as-printed", "lagt": "lagt",
+    "foud": "foud", "legs_invariant": "legs-invariant", "fourier_decay": "fourier-decay",
+})  # fmt: skip
+"""The memories."""
 
 Convention = enum.StrEnum("Convention", ["ours", "s4", "lmu", "hippo", "hippox"])
 """Scalings; see `prophecy.conventions`."""
 
-MatrixFormat = enum.StrEnum("MatrixFormat", ["text", "npz", "csv", "latex"])
-"""How to write them."""
-
-
-MAKERS: dict[Family, Callable[[int, float], Basis]] = {
-    Family.legt: bases.legt,
-    Family.fout: bases.fout,
-    Family.fout_as_printed: bases.fout_as_printed,
-    Family.legs_invariant: fading.legs_invariant,
-    Family.lagt: fading.lagt,
-    Family.foud: fading.foud,
-    Family.fourier_decay: fading.fourier_decay,
-}
+MatrixFormat = enum.StrEnum("MatrixFormat", ["text", "npz", "csv", "latex"])  # how to write them
 
 
 def matrices(
@@ -102,13 +92,13 @@ def _collect(
     family: Family, order: int, window: float | None, dt: float | None, convention: Convention
 ) -> tuple[dict[str, Array], str]:
     """Matrices by name, and a remark about units where there is one to make."""
-    if family is Family.legs:
+    if family.value == "legs":
         if window is not None:
             raise ValueError(f"window must not be given for legs, which remembers everything, got {window}")
         return _scaled(order, dt, convention)
     if window is None:
         raise ValueError(f"window must be given for {family.value}: the length of the memory in seconds")
-    basis = MAKERS[family](order, window)
+    basis = MAKERS[family.value](order, window)
     theirs = _converted(basis, convention)
     made = {"A": theirs.A, "B": theirs.B}
     note = ""
@@ -118,12 +108,7 @@ def _collect(
     if dt is not None:
         step = dt * theirs.timescale / window
         system = next_value(theirs, step)
-        made |= {
-            "A_discrete": system.A,
-            "B_discrete": system.B,
-            "C_discrete": system.C,
-            "D_discrete": np.array(system.D),
-        }
+        made |= {f"{name}_discrete": np.asarray(getattr(system, name)) for name in "ABCD"}
         note += f"; {dt:g} s is a step of {step:g} there" if note else ""
     return made, note
 
@@ -148,16 +133,10 @@ def _scaled(order: int, dt: float | None, convention: Convention) -> tuple[dict[
 
 
 def _converted(basis: Basis, convention: Convention) -> Basis:
-    converters = {
-        Convention.s4: conventions.to_s4,
-        Convention.lmu: conventions.to_lmu,
-        Convention.hippo: conventions.to_hippo,
-        Convention.hippox: conventions.to_hippox,
-    }
     if convention is Convention.ours:
         return basis
     try:
-        made: Basis | ScaledBasis | Any = converters[convention](basis)
+        made = CONVERTERS[convention.value](basis)
     except TypeError:
         raise ValueError(f"convention {convention.value} has no {basis.name}; use ours") from None
     assert isinstance(made, Basis), "a basis with a window converts to one"

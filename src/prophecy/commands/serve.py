@@ -22,7 +22,9 @@ Then open http://127.0.0.1:8765. Values come in by POST /v1/observe (JSON, JSON 
 
 
 def serve(
-    db: Annotated[Path | None, typer.Option(help="SQLite file that keeps everything; in memory if not given.")] = None,
+    db: Annotated[
+        Path | None, typer.Option("--db", "--state", help="SQLite file that keeps everything; in memory if not given.")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses one.")] = 8765,
     token: Annotated[

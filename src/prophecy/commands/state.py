@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from prophecy import _files
-from prophecy.commands._common import DATA, guarded, say
-from prophecy.commands._show import show
+from prophecy.commands._common import DATA, guarded, say, show
 from prophecy.fleet import Fleet
 
 EXAMPLES = """

@@ -15,16 +15,13 @@ import typer
 from prophecy import _interrupts
 from prophecy.commands._common import CLOSED, DATA, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
+from prophecy.commands._options import Missing
 from prophecy.fleet import Answers, Fleet
+from prophecy.frames.columns import Hints
 
-READ = 2**16
-"""Bytes taken at a time at most: the lines that are there are one batch, and one transaction where there is a state."""
-
-LONGEST_LINE = 2**20
-"""Bytes of a line at most; a longer one is malformed."""
-
-CLOSING = 1.0
-"""Seconds in which states are saved after Ctrl-C or SIGTERM; what is not is caught up with at the next start."""
+READ = 2**16  # bytes taken at a time at most: the lines that are there are one batch, and one transaction of a state
+LONGEST_LINE = 2**20  # bytes of a line at most; a longer one is malformed
+CLOSING = 1.0  # seconds in which states are saved after Ctrl-C; what is not is caught up with at the next start
 
 EXAMPLES = """
 Examples:
@@ -39,22 +36,21 @@ lost or doubled. Without --from-line the input is taken to go on after the last 
 """
 
 
-LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])
-"""How lines are written, in and out."""
+LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])  # how lines are written, in and out
 
-Malformed = enum.StrEnum("Malformed", ["skip", "fail"])
-"""What a line without a number does."""
+Malformed = enum.StrEnum("Malformed", ["skip", "fail"])  # what a line without a number does
 
 
 def stream(
     files: Annotated[list[Path] | None, typer.Argument(help="Files read one after the other; stdin if none.")] = None,
     layout: Annotated[LineFormat, typer.Option("--format", help="How lines are written, in and out.")] = LineFormat.csv,
     column: Annotated[
-        str | None, typer.Option(help="csv: number or name of the field (else the last); jsonl: key.")
+        str | None, typer.Option(help="csv: name or number of the field, else the only number; jsonl: key.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="Field that names the stream a line belongs to.")] = None,
     time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
     time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
+    missing: Missing = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
     malformed: Annotated[Malformed, typer.Option(help="A line without a number: report and skip it, or stop.")] = (
         Malformed.skip
@@ -70,7 +66,9 @@ def stream(
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     if from_line is not None and state is None:
         raise typer.BadParameter("--from-line is for streams with --state")
-    lines = (Csv if layout is LineFormat.csv else Jsonl)(column, key, time, time_format)
+    lines = (Csv if layout is LineFormat.csv else Jsonl)(
+        column, key, time, time_format, Hints(missing=tuple(missing or ()))
+    )
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
     with guarded("stream"):
         fleet = Fleet(state, level=level)
@@ -182,7 +180,10 @@ class Loop:
             short = len(text) <= LONGEST_LINE
             if starts_file and number == first and short and self.lines.is_header(text.removeprefix("\ufeff")):
                 continue
+            heading = short and not self.lines.settled and self.lines.settle(text)
             try:
+                if heading:
+                    raise ValueError(f"{text[:200]!r} has no value: a title, names or units")
                 if not short:
                     raise ValueError(f"the line has more than {LONGEST_LINE:,} bytes")
                 fresh.append((number, self.lines.read(text)))

@@ -47,7 +47,7 @@ def _extra(name: str) -> Engine:
 
 # Run by name only: "auto" does not load torch or start a GPU for anyone.
 DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
-SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run_scaled, "scan": scan.run}
+SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run, "scan": scan.run}
 
 __all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "usual"]
 
@@ -85,12 +85,11 @@ def run(
     (True, (4,))
     """
     data = _series(system, u)
-    rows = data if data.ndim == 2 else data[None, :]
     y = _output(system, data, out)
     name = usual(system) if engine == "auto" else _known(system, engine)
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
-    target = y if y.ndim == 2 else y[None, :]
+    rows, target = np.atleast_2d(data), np.atleast_2d(y)
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(system, ScaledSystem):
             SCALED_ENGINES[name](system, rows, x, target, count)
@@ -110,9 +109,8 @@ def run_states(
     data = _series(system, u)
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
-    rows = data if data.ndim == 2 else data[None, :]
-    states = np.empty((*rows.shape, system.order), system.dtype)
-    y = np.empty(rows.shape, system.dtype)
+    rows = np.atleast_2d(data)
+    y, states = np.empty(rows.shape, system.dtype), np.empty((*rows.shape, system.order), system.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         step.record(system, rows, x, y, states, count)
     _finite(system, x)
@@ -148,20 +146,18 @@ def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:
 
 
 def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Array:
-    if isinstance(out, np.ndarray):
-        if out.shape != data.shape or out.dtype != system.dtype:
-            raise ValueError(
-                f"out must have shape {data.shape} and dtype {system.dtype}, got {out.shape} and {out.dtype}"
-            )
-        if not out.flags.writeable:
-            raise ValueError("out must be writeable, got a read-only array")
-        same = out.__array_interface__["data"] == data.__array_interface__["data"] and out.strides == data.strides
-        if np.may_share_memory(out, data) and not (same and out.dtype == data.dtype):
-            raise ValueError("out overlaps u without being u; use u itself or memory of its own")
-        return out
-    if out is not None:
+    if out is None:
+        return np.empty(data.shape, system.dtype)
+    if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a NumPy array, got {type(out).__name__}")
-    return np.empty(data.shape, system.dtype)
+    if out.shape != data.shape or out.dtype != system.dtype:
+        raise ValueError(f"out must have shape {data.shape} and dtype {system.dtype}, got {out.shape} and {out.dtype}")
+    if not out.flags.writeable:
+        raise ValueError("out must be writeable, got a read-only array")
+    same = out.__array_interface__["data"] == data.__array_interface__["data"] and out.strides == data.strides
+    if np.may_share_memory(out, data) and not (same and out.dtype == data.dtype):
+        raise ValueError("out overlaps u without being u; use u itself or memory of its own")
+    return out
 
 
 def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | ScaledState | None) -> tuple[Array, int]:

@@ -24,6 +24,20 @@ def _join(a, x, later_a, later_x):
 
 
 @triton.jit
+def _tile(u, dt, B, C, rate, state, row, k, time, channel, width, STEPS: tl.constexpr, ORDER: tl.constexpr):
+    """Samples k of a tile, their steps, B and C; decays and inputs of the states, and the states themselves."""
+    n = tl.arange(0, ORDER)
+    at, mask = (row + k)[:, None] * width + channel[None, :], (k < time)[:, None] & (channel < width)[None, :]
+    now, span = tl.load(u + at, mask=mask, other=0.0), tl.load(dt + at, mask=mask, other=0.0)
+    at_n = (row + k)[:, None] * ORDER + n[None, :]
+    into = tl.load(B + at_n, mask=(k < time)[:, None], other=0.0)
+    out = tl.load(C + at_n, mask=(k < time)[:, None], other=0.0)
+    added = (span * now)[:, :, None] * into[:, None, :]
+    carried, x = tl.associative_scan((tl.exp(span[:, :, None] * rate[None, :, :]), added), 0, _join)
+    return at, mask, now, span, into, out, added, x + carried * state[None, :, :]
+
+
+@triton.jit
 def forward(
     u, dt, A, B, C, start, y, before, end, time, width,
     STEPS: tl.constexpr, CHANNELS: tl.constexpr, ORDER: tl.constexpr,
@@ -39,18 +53,9 @@ def forward(
     tiles = (time + STEPS - 1) // STEPS
     for tile in range(tiles):
         tl.store(before + (batch * tiles + tile) * width * ORDER + own, state, mask=there[:, None])
-        k = tile * STEPS + step
-        inside = k < time
-        at = (batch * time + k)[:, None] * width + channel[None, :]
-        mask = inside[:, None] & there[None, :]
-        now, span = tl.load(u + at, mask=mask, other=0.0), tl.load(dt + at, mask=mask, other=0.0)
-        at_n = (batch * time + k)[:, None] * ORDER + n[None, :]
-        into = tl.load(B + at_n, mask=inside[:, None], other=0.0)
-        out = tl.load(C + at_n, mask=inside[:, None], other=0.0)
-        decay = tl.exp(span[:, :, None] * rate[None, :, :])
-        added = (span * now)[:, :, None] * into[:, None, :]
-        carried, x = tl.associative_scan((decay, added), 0, _join)
-        x += carried * state[None, :, :]
+        at, mask, _, _, _, out, _, x = _tile(
+            u, dt, B, C, rate, state, batch * time, tile * STEPS + step, time, channel, width, STEPS, ORDER
+        )
         tl.store(y + at, tl.sum(x * out[:, None, :], 2), mask=mask)
         state = tl.sum(tl.where((step == STEPS - 1)[:, None, None], x, 0.0), 0)
     tl.store(end + batch * width * ORDER + own, state, mask=there[:, None])
@@ -77,18 +82,11 @@ def backward(
         state = tl.load(before + (batch * tiles + tile) * width * ORDER + own, mask=there[:, None], other=0.0)
         k = tile * STEPS + step
         inside = k < time
-        at = (batch * time + k)[:, None] * width + channel[None, :]
-        mask = inside[:, None] & there[None, :]
-        now, span = tl.load(u + at, mask=mask, other=0.0), tl.load(dt + at, mask=mask, other=0.0)
+        at, mask, now, span, into, out, added, x = _tile(
+            u, dt, B, C, rate, state, batch * time, k, time, channel, width, STEPS, ORDER
+        )
         grad = tl.load(g + at, mask=mask, other=0.0)
         following = tl.load(dt + at + width, mask=(k + 1 < time)[:, None] & there[None, :], other=0.0)
-        at_n = (batch * time + k)[:, None] * ORDER + n[None, :]
-        into = tl.load(B + at_n, mask=inside[:, None], other=0.0)
-        out = tl.load(C + at_n, mask=inside[:, None], other=0.0)
-        decay = tl.exp(span[:, :, None] * rate[None, :, :])
-        added = (span * now)[:, :, None] * into[:, None, :]
-        carried, x = tl.associative_scan((decay, added), 0, _join)
-        x += carried * state[None, :, :]
         tl.store(to_C + (part + k)[:, None] * ORDER + n[None, :], tl.sum(x * grad[:, :, None], 1), mask=inside[:, None])
         x -= added  # what came from the state before
         onward = tl.exp(following[:, :, None] * rate[None, :, :])

@@ -10,7 +10,8 @@ so L costs O(log L) products and no more rounding than L steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +21,8 @@ from scipy.linalg import toeplitz
 from prophecy.system import System
 
 Array = NDArray[Any]
-Kept = TypeVar("Kept")
+Made = TypeVar("Made")
+P = ParamSpec("P")
 
 
 class Lifted(NamedTuple):
@@ -32,40 +34,39 @@ class Lifted(NamedTuple):
     power: Array
 
 
-KEPT = 8  # lengths kept of a system: those of a run and its rest, and a stream's
+KEPT = 16  # things kept of a system: what runs of several lengths and a stream need
 
-# What has been lifted lives as long as its system.
-_lifted: WeakKeyDictionary[System, dict[int, Lifted]] = WeakKeyDictionary()
-_blocks: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
-_stable: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_made: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
-def is_stable(system: System) -> bool:
-    """Whether no mode grows (beyond what 10⁷ steps of rounding would hide)."""
-    if system not in _stable:
-        _stable[system] = bool(np.abs(np.linalg.eigvals(system.A.astype(np.float64))).max() < 1 + 1e-7)
-    return _stable[system]
+def once(make: Callable[P, Made]) -> Callable[P, Made]:
+    """What a function makes of a system and other arguments, the most recent ones; it lives as long as the system.
 
-
-def lift(system: System, length: int) -> Lifted:
-    """The block matrices of a system for blocks of `length` samples."""
-    return kept(_lifted.setdefault(system, {}), length, lambda: _lift(system, length))
-
-
-def kept(known: dict[int, Kept], length: int, make: Callable[[], Kept]) -> Kept:
-    """What was made for this length, the most recent ones at hand.
-
-    Threads may make the same length twice; each has a usable copy, and a vanished key is no error.
+    Threads may make the same twice; each has a usable copy, and a vanished key is no error.
     """
-    found = known.get(length)
-    if found is None:
-        found = known[length] = make()
-        for oldest in list(known)[:-KEPT]:
-            known.pop(oldest, None)
+
+    @wraps(make)
+    def found(*system: P.args, **more: P.kwargs) -> Made:
+        known, key = _made.setdefault(system[0], {}), (make, *system[1:])
+        made: Made | None = known.get(key)
+        if made is None:
+            made = known[key] = make(*system, **more)
+            for oldest in list(known)[:-KEPT]:
+                known.pop(oldest, None)
+        return made
+
     return found
 
 
-def _lift(system: System, length: int) -> Lifted:
+@once
+def is_stable(system: System) -> bool:
+    """Whether no mode grows (beyond what 10⁷ steps of rounding would hide)."""
+    return bool(np.abs(np.linalg.eigvals(system.A.astype(np.float64))).max() < 1 + 1e-7)
+
+
+@once
+def lift(system: System, length: int) -> Lifted:
+    """The block matrices of a system for blocks of `length` samples."""
     A, B, C = (matrix.astype(np.float64) for matrix in (system.A, system.B, system.C))
     reach, observe, power, done = B[:, None], (C @ A)[None, :], A, 1  # reach[:, j] = A^j B for now
     while done < length:
@@ -80,15 +81,12 @@ def _lift(system: System, length: int) -> Lifted:
     return Lifted(*(_readonly(part, system.dtype) for part in parts))
 
 
+@once
 def block_matrix(system: System, length: int) -> Array:
     """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
-
-    def make() -> Array:
-        lifted = lift(system, length)
-        K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
-        return _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
-
-    return kept(_blocks.setdefault(system, {}), length, make)
+    lifted = lift(system, length)
+    K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
+    return _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
 
 
 def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:

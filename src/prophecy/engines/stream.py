@@ -14,7 +14,7 @@ sums. LegS has no constant block matrix; its stream takes the O(N) steps of `sca
 from __future__ import annotations
 
 from operator import mul
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,119 +27,81 @@ Array = NDArray[Any]
 LENGTH = 12  # measured at orders 8 to 128: shorter blocks move the state too often, longer ones make long sums
 
 
-class SystemStream:
-    """Where a state stood and the values since. For speed, the owner fills `pending`:
-
-    if len(stream.pending) == LENGTH: stream.advance()
-    stream.pending.append(value)
-    """
-
-    def __init__(self) -> None:
-        self.pending: list[float] = []
-        self._count, self._low, self._high = 0, 0.0, 0.0
-
-    def begin(self, state: Array, count: int, low: float, high: float) -> None:
-        """Go on from a state that has seen `count` values between `low` and `high`."""
-        self._count, self._low, self._high = count, low, high
-        self.pending.clear()
-
-    def advance(self) -> None:
-        """Move the state over everything pending."""
-        pending = self.pending
-        self._low, self._high = min(self._low, *pending), max(self._high, *pending)
-        self._count += len(pending)
-        pending.clear()
-
-    def predict(self) -> float:
-        """y after the newest pending value; there must be one."""
-        raise NotImplementedError
-
-    def state(self) -> Array:
-        """The state (N,) that has seen everything pending, as a new array."""
-        raise NotImplementedError
-
-    @property
-    def count(self) -> int:
-        return self._count + len(self.pending)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the largest value seen."""
-        return min(self._low, *self.pending), max(self._high, *self.pending)
-
-
-class LiftedStream(SystemStream):
-    """A constant float64 system."""
+class LiftedStream:
+    """A constant float64 system. The owner fills `pending` and calls `advance` when it holds `LENGTH` values."""
 
     def __init__(self, system: System) -> None:
-        super().__init__()
+        self.pending: list[float] = []
         N, L = system.order, LENGTH
-        block = lifting.block_matrix(system, L).T  # [[K, O], [R, A^L]] on [u, x]
-        O, R, P = block[:L, L:], block[L:, :L], block[L:, L:]
+        kernel, O, R, P = lifting.lift(system, L)
         self._system, self._observe = system, O
         self._matrix = np.ascontiguousarray(np.block([[P, R], [O @ P, O @ R]]))  # [x, u] to [x', O x']
-        kernel = lifting.lift(system, L).kernel.tolist()
-        self._weights = [tuple(kernel[:k][::-1]) for k in range(L + 1)]
+        self._weights = [tuple(kernel[:k][::-1].tolist()) for k in range(L + 1)]
         self._joint, self._made = np.zeros(N + L), np.zeros(N + L)
         self._x, self._u = self._joint[:N], self._joint[N:]
         self._new_x, self._new_base = self._made[:N], self._made[N:]
         self._base: list[float] = []
 
-    def begin(self, state: Array, count: int, low: float, high: float) -> None:
-        super().begin(state, count, low, high)
+    def begin(self, state: Array, count: int) -> None:
+        """Go on from a state that has seen `count` values."""
         self._x[:] = state
         self._base = [0.0, *(self._observe @ self._x).tolist()]
+        self.pending.clear()
 
     def advance(self) -> None:
+        """Move the state over everything pending."""
         self._u[:] = self.pending
         np.dot(self._matrix, self._joint, self._made)
         self._x[:] = self._new_x
         self._base[1:] = self._new_base.tolist()
-        super().advance()
+        self.pending.clear()
 
     def predict(self) -> float:
-        pending = self.pending
-        count = len(pending)
-        moved: float = self._base[count] + sum(map(mul, self._weights[count], pending))
+        """y after the newest pending value; there must be one."""
+        count = len(self.pending)
+        moved: float = self._base[count] + sum(map(mul, self._weights[count], self.pending))
         return moved
 
     def state(self) -> Array:
+        """The state (N,) that has seen everything pending, as a new array."""
         x, A, B = self._x.copy(), self._system.A, self._system.B
         for value in self.pending:
             x = A @ x + B * value
         return x
 
 
-class ScaledStream(SystemStream):
-    """LegS in float64. `_taken` of the pending values are in the sums already."""
+class ScaledStream:
+    """The same for LegS. `_taken` of the pending values are in the sums already; the last of them gave `_next`."""
 
     def __init__(self, system: ScaledSystem) -> None:
-        super().__init__()
-        self._system, self._taken, self._now = system, 0, np.zeros(1)
+        self.pending: list[float] = []
+        self._system, self._taken, self._next = system, 0, 0.0
+        self._now = scan.grouped(np.zeros((1, LENGTH)))
 
-    def begin(self, state: Array, count: int, low: float, high: float) -> None:
-        super().begin(state, count, low, high)
+    def begin(self, state: Array, count: int) -> None:
         self._scan, self._taken = scan.Scan(self._system, state[None, :], count), 0
+        self.pending.clear()
 
     def advance(self) -> None:
-        self._take()
-        super().advance()
+        self.predict()
         self._taken = 0
+        self.pending.clear()
 
     def predict(self) -> float:
-        self._take()
-        return float(self._scan.read(self._now)[0])
+        new = self.pending[self._taken :]
+        if new:
+            self._now[0, : len(new), 0] = new
+            self._next = float(self._scan.take(self._now[:, : len(new)])[0, -1, 0])
+            self._taken = len(self.pending)
+        return self._next
 
     def state(self) -> Array:
-        self._take()
-        x: Array = self._scan.state()[0]
+        self.predict()
+        x: Array = self._scan.states()[0]
         return x
 
-    def _take(self) -> None:
-        for value in self.pending[self._taken :]:
-            self._now[0] = value
-            self._scan.step(self._now)
-        self._taken = len(self.pending)
+
+SystemStream: TypeAlias = LiftedStream | ScaledStream
 
 
 def stream(system: System | ScaledSystem) -> SystemStream:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from prophecy.engines.torch_scan import scan, transformed
+from prophecy.engines.torch_scan import cut_time, scan, transformed
 
 
 class Blocks(NamedTuple):
@@ -98,31 +98,26 @@ def run(blocks: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     return made
 
 
-def finish(A: Tensor, B: Tensor, u: Tensor, before: Tensor, length: int, seen: Tensor | None = None) -> Tensor:
+def finish(blocks: Blocks, less: Tensor, u: Tensor, before: Tensor, seen: Tensor | None = None) -> Tensor:
     """The state (channels, series, N) after all samples, or after the first `seen` (series,) of each series.
 
-    u (channels, series, time) and `before` as `run` gave them; A - I, rounded, is `A`: x + (A - I) x loses less.
+    u (channels, series, time) and `before` as `run` gave them; less = A - I, rounded: x + (A - I) x loses less. The
+    samples of a block that is not full stand at its end, for R to take them in; the state before them moves on by A to
+    their number, its binary digits.
     """
-    time = u.shape[-1]
-    whole: Any = time // length if seen is None else torch.div(seen, length, rounding_mode="floor")
-    if seen is None:
-        x, rest = before[..., -2, :], time - whole * length
-        tail = u[..., whole * length :]
-    else:
-        x = before.gather(2, whole[None, :, None, None].expand(u.shape[0], -1, 1, before.shape[-1])).squeeze(2)
-        rest = seen - whole * length
-        where = whole[:, None] * length + torch.arange(length, device=u.device)
-        tail = u.gather(2, where.clamp_max(max(time - 1, 0))[None].expand(u.shape[0], -1, -1))
-    if seen is None and not torch.compiler.is_compiling():
-        for now in tail.unbind(-1):
-            x = advance(A, B, x, now)
-        return x
-    tail = pad(tail, (0, length - tail.shape[-1]))
-    going = torch.arange(length, device=u.device) < (rest if seen is None else rest[:, None])
-    going = going.expand(u.shape[1], length).mT.unsqueeze(-1)  # (L, series, 1)
-    for i in range(length):
-        x = torch.where(going[i], advance(A, B, x, tail[..., i]), x)
-    return x
+    length, digits = blocks.kernel.shape[-1], (blocks.kernel.shape[-1] - 1).bit_length()
+    seen = torch.full(u.shape[1:2], u.shape[2], device=u.device) if seen is None else seen
+    cut, whole, rest = cut_time(u, length, -1), seen // length, seen % length
+    x, tail = (
+        part.gather(2, where[None, :, None, None].expand(len(u), -1, 1, part.shape[3])).squeeze(2)
+        for part, where in ((before, whole), (cut, whole.clamp_max(cut.shape[2] - 1)))
+    )
+    place = torch.arange(length, device=u.device) - (length - rest)[:, None]
+    tail = torch.where(place >= 0, tail.gather(2, place.clamp_min(0).expand_as(tail)), 0.0)
+    for digit in range(digits):
+        x = torch.where((rest >> digit & 1).bool()[:, None], x + x @ less.mT, x)
+        less = 2 * less + less @ less
+    return x + tail @ blocks.reach.mT
 
 
 def advance(A: Tensor, B: Tensor, x: Tensor, u: Tensor) -> Tensor:
@@ -151,39 +146,23 @@ def _(u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, powe
 
 @torch.library.custom_op("prophecy::lifted_gradients", mutates_args=())
 def _gradients_operator(
-    to_y: Tensor,
-    to_before: Tensor | None,
-    u: Tensor,
-    before: Tensor,
-    kernel: Tensor,
-    observe: Tensor,
-    reach: Tensor,
-    power: Tensor,
-    of_readout: bool,
-    of_memory: bool,
-) -> list[Tensor]:
-    given = to_y, to_before, u, before, kernel, observe, reach, power
-    made = _all_gradients(*given, (of_readout, of_memory))
-    to_u = made[0]
+    to_y: Tensor, to_before: Tensor | None, u: Tensor, before: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor,
+    power: Tensor, of_readout: bool, of_memory: bool,
+) -> list[Tensor]:  # fmt: skip
+    to_u, *made = _all_gradients(
+        to_y, to_before, u, before, Blocks(kernel, observe, reach, power), of_readout, of_memory
+    )
     assert to_u is not None
     if not to_u.permute(1, 2, 0).is_contiguous():
         to_u = _ordered(u).copy_(to_u)
-    return [to_u, *(torch.clone(p, memory_format=torch.contiguous_format) for p in made[1:] if p is not None)]
+    return [to_u, *(torch.clone(p, memory_format=torch.contiguous_format) for p in made if p is not None)]
 
 
 @_gradients_operator.register_fake
 def _(
-    to_y: Tensor,
-    to_before: Tensor | None,
-    u: Tensor,
-    before: Tensor,
-    kernel: Tensor,
-    observe: Tensor,
-    reach: Tensor,
-    power: Tensor,
-    of_readout: bool,
-    of_memory: bool,
-) -> list[Tensor]:
+    to_y: Tensor, to_before: Tensor | None, u: Tensor, before: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor,
+    power: Tensor, of_readout: bool, of_memory: bool,
+) -> list[Tensor]:  # fmt: skip
     solid = [kernel, observe] * of_readout + [reach, power] * of_memory
     matrices = [torch.empty_like(part, memory_format=torch.contiguous_format) for part in solid]
     return [_ordered(u), u.new_empty(u.shape[0], u.shape[1], before.shape[3]), *matrices]
@@ -208,7 +187,7 @@ def forward(
 ) -> tuple[Tensor, Tensor]:
     series, time = u.shape[1:]
     readouts, length = kernel.shape[1:]
-    cut, whole = _cut(u, length), time // length
+    cut, whole = cut_time(u, length, -1), time // length
     added = cut[:, :, :whole] @ reach.mT.unsqueeze(1)
     after = scan(power[:, None, None], added, x)
     before = torch.cat([x.unsqueeze(2), after, torch.zeros_like(x).unsqueeze(2)], dim=2)
@@ -226,73 +205,60 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 
 
 def _gradients(ctx: Any, to_y: Tensor | None, to_before: Tensor | None) -> tuple[Tensor | None, ...]:
-    u, kernel, observe, reach, power, before = ctx.saved_tensors
-    to_y = u.new_zeros(*u.shape, kernel.shape[1]) if to_y is None else to_y
-    given = to_y, to_before, u, before, kernel, observe, reach, power
+    u, *blocks, before = ctx.saved_tensors
+    to_y = u.new_zeros(*u.shape, blocks[0].shape[1]) if to_y is None else to_y
     if torch.is_grad_enabled():  # a second derivative is wanted: operations that have one
-        return _all_gradients(*given, (True, True))
+        return _all_gradients(to_y, to_before, u, before, Blocks(*blocks), True, True)
     needs = ctx.needs_input_grad
     readout, memory = needs[2] or needs[3], needs[4] or needs[5]
-    made = _gradients_operator(*given, readout, memory)
-    matrices = iter(made[2:])
-    pairs = ((readout, 2), (memory, 2))
-    return (*made[:2], *(next(matrices) if wanted else None for wanted, count in pairs for _ in range(count)))
+    made = iter(_gradients_operator(to_y, to_before, u, before, *blocks, readout, memory))
+    return tuple(next(made) if one else None for one in (True, True, readout, readout, memory, memory))
 
 
 def _all_gradients(
-    to_y: Tensor,
-    to_before: Tensor | None,
-    u: Tensor,
-    before: Tensor,
-    kernel: Tensor,
-    observe: Tensor,
-    reach: Tensor,
-    power: Tensor,
-    wanted: tuple[bool, bool],
+    to_y: Tensor, to_before: Tensor | None, u: Tensor, before: Tensor, blocks: Blocks, readout: bool, memory: bool
 ) -> tuple[Tensor | None, ...]:
     """The adjoint: the same blocks, transposed, last block first; r is the gradient of the state after each block.
 
-    wanted: the gradients of kernel and observe, and those of reach and power; None for the others.
+    readout, memory: whether the gradients of kernel and observe, and those of reach and power, are wanted; else None.
     """
-    length, whole = kernel.shape[-1], u.shape[2] // kernel.shape[-1]
+    (readouts, length), whole = blocks.kernel.shape[1:], u.shape[2] // blocks.kernel.shape[-1]
     to_kernel = to_observe = to_reach = to_power = None
     with exact_products():
-        if _fused(u, observe) and not torch.is_grad_enabled():
+        if _fused(u, blocks.observe) and not torch.is_grad_enabled():
             from prophecy.engines import triton_blocks
 
-            found = triton_blocks.backward(to_y, to_before, u, before, kernel, observe, reach, power, wanted)
+            found = triton_blocks.backward(to_y, to_before, u, before, *blocks, (readout, memory))
             to_kernel = None if found.kernel is None else _diagonals(found.kernel)
             return found.u, found.x, to_kernel, *found[3:]
-        to_u, q = _adjoint(to_y, to_before, kernel, observe, reach, power)
-        cut, r = _cut(u, length), q[:, :, 1:]
-        if wanted[0]:
-            blocked = _outputs(to_y, length).flatten(3).flatten(1, 2)
+        to_u, q = _adjoint(to_y, to_before, blocks)
+        cut, r = cut_time(u, length, -1), q[:, :, 1:]
+        if readout:
+            blocked = _outputs(to_y, length).flatten(3).flatten(1, 2).mT
             starts = before[:, :, : cut.shape[2]].flatten(1, 2)
-            size = (kernel.shape[1], length)
-            to_kernel = _diagonals(_split(blocked.mT @ cut.flatten(1, 2), 1, size))
-            to_observe = _split(blocked.mT @ starts, 1, size)
-        if wanted[1]:
+            to_kernel = _diagonals(_split(blocked @ cut.flatten(1, 2), 1, (readouts, length)))
+            to_observe = _split(blocked @ starts, 1, (readouts, length))
+        if memory:
             last = r.flatten(1, 2).mT
-            to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(reach.shape)
-            to_power = (last @ before[:, :, :whole].flatten(1, 2)).sum_to_size(power.shape).to(power.dtype)
+            to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(blocks.reach.shape)
+            to_power = (last @ before[:, :, :whole].flatten(1, 2)).sum_to_size(blocks.power.shape)
+            to_power = to_power.to(blocks.power.dtype)
     return to_u, q[:, :, 0], to_kernel, to_observe, to_reach, to_power
 
 
-def _adjoint(
-    to_y: Tensor, to_before: Tensor | None, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
-) -> tuple[Tensor, Tensor]:
+def _adjoint(to_y: Tensor, to_before: Tensor | None, blocks: Blocks) -> tuple[Tensor, Tensor]:
     """Gradients of u, and of the states before each block, all that reaches them: (channels, series, ⌊T/L⌋ + 1, N)."""
     series, time = to_y.shape[1:3]
-    length, whole = kernel.shape[-1], time // kernel.shape[-1]
+    length, whole = blocks.kernel.shape[-1], time // blocks.kernel.shape[-1]
     g = _outputs(to_y, length)  # (channels, series, blocks, R, L)
     rows = g.flatten(3).flatten(1, 2)
     size = (series, g.shape[2])
-    read = _split(rows @ observe.flatten(1, 2), 1, size)  # (channels, series, blocks, N)
+    read = _split(rows @ blocks.observe.flatten(1, 2), 1, size)  # (channels, series, blocks, N)
     inject = pad(read, (0, 0, 0, whole + 1 - read.shape[2]))
     inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
-    q = scan(power.mT[:, None, None], inject.flip(2)).flip(2)
+    q = scan(blocks.power.mT[:, None, None], inject.flip(2)).flip(2)
     r = pad(q[:, :, 1:], (0, 0, 0, g.shape[2] - whole))  # samples of an unfilled block add to no state
-    to_u = _split(rows @ toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
+    to_u = _split(rows @ toeplitz(blocks.kernel).flatten(2).mT, 1, size) + r @ blocks.reach.unsqueeze(1)
     return to_u.flatten(2)[..., :time], q
 
 
@@ -304,19 +270,9 @@ def _split(tensor: Tensor, axis: int, sizes: tuple[int, int]) -> Tensor:
     return made
 
 
-def _cut(u: Tensor, length: int) -> Tensor:
-    """(channels, series, blocks, L), zeros after the end; at least one block."""
-    blocks = max(1, -(-u.shape[-1] // length))
-    cut: Tensor = torch.unflatten(pad(u, (0, blocks * length - u.shape[-1])), -1, (blocks, length))
-    return cut
-
-
 def _outputs(y: Tensor, length: int) -> Tensor:
     """(channels, series, time, R) as (channels, series, blocks, R, L)."""
-    blocks = max(1, -(-y.shape[2] // length))
-    filled = pad(y, (0, 0, 0, blocks * length - y.shape[2]))
-    cut: Tensor = torch.unflatten(filled, 2, (blocks, length)).transpose(3, 4)
-    return cut
+    return cut_time(y.transpose(2, 3), length, -1).transpose(2, 3)
 
 
 def toeplitz(kernel: Tensor) -> Tensor:

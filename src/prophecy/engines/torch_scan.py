@@ -5,11 +5,9 @@ chunks' last states obey the same recurrence over chunks, which is solved in the
 values); then every state gets its chunk's start, carried to it. That is O(T) work and chunk · log T / log chunk steps.
 
 Causal in floating point: a state is made from what came before it alone, so a later value, be it 1e300 or NaN, changes
-no bit of it. Products of A over whole chunks are formed: where A grows until they overflow, which no fading memory
-does, states are inf or NaN even where a walk would have stayed finite. The gradient is the same scan backwards in time,
-so only A and the states are kept for it. To `torch.compile` and `torch.export` the scan is one operator,
-`prophecy::scan`, whatever the length. The transforms of `torch.func` (grad, vmap, jacrev, …) do not see through
-operators: inside them the states are walked one after another.
+no bit of it. Products of A over whole chunks are formed: where they overflow, states are inf or NaN. The gradient is
+the same scan backwards in time, so only A and the states are kept for it. To `torch.compile` and `torch.export` the
+scan is one operator, `prophecy::scan`; inside the transforms of `torch.func` the states are walked one after another.
 """
 
 from __future__ import annotations
@@ -30,9 +28,8 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
     b: (..., time, N), real or complex.
     A: if diagonal, broadcastable to b: (N,) for a constant, (time, N) or (..., time, N) for one that changes. Else
         broadcastable to (..., time, N, N), a time axis of size 1, or none, for a constant.
-        A may be wider than b (float64 with float32): the recurrence then runs in A's precision, a piece of PIECE values
-        at a time, and only the states that are kept are rounded to b's. An A close to 1 needs it: rounding 0.9999 to
-        float32 moves its memory of 10⁴ steps by 6 in 10⁴.
+        A may be wider than b (float64 with float32): the recurrence then runs in A's precision, and only the states
+        are rounded to b's. Rounding 0.9999 to float32 would move its memory of 10⁴ steps by 6 in 10⁴.
     state: (..., N), the state before the first value; zero if not given.
     chunk: values walked one after another. It changes rounding only.
 
@@ -43,6 +40,7 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
     [1.0, 0.5, 4.25]
     """
     _check(A, b, state, diagonal, chunk)
+    A = A if A.ndim > 2 - diagonal else A.unsqueeze(0)  # an axis of time, of size 1 where it is constant
     x = b.new_zeros(*b.shape[:-2], b.shape[-1]) if state is None else state
     kind = b.dtype if b.is_floating_point() or b.is_complex() else A.dtype
     kind = kind.to_complex() if A.is_complex() else kind
@@ -97,8 +95,8 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, Tensor, N
         zero = torch.zeros_like(turned.narrow(axis, 0, 1))
         later = torch.cat([turned.narrow(axis, 1, turned.shape[axis] - 1), zero], dim=axis).flip(axis)
     to_b = _operator(later, grad.flip(-2), torch.zeros_like(x), diagonal, ctx.chunk).flip(-2)
-    first = turned.select(axis, 0) if turned.ndim >= -axis else turned
-    to_x = _apply(first.to(to_b.dtype), to_b[..., 0, :], diagonal)
+    first, back = turned.select(axis, 0).to(to_b.dtype), to_b[..., 0, :]
+    to_x = first * back if diagonal else (first @ back.unsqueeze(-1)).squeeze(-1)
     to_A = None
     if ctx.needs_input_grad[0]:
         before = torch.cat([x.unsqueeze(-2), states[..., :-1, :]], dim=-2).conj()
@@ -107,7 +105,7 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, Tensor, N
         elif _varies(A, diagonal):
             to_A = (to_b.unsqueeze(-1) * before.unsqueeze(-2)).sum_to_size(A.shape)
         else:
-            to_A = (to_b.mT @ before).sum_to_size(_fixed(A, diagonal).shape).reshape(A.shape)
+            to_A = (to_b.mT @ before).unsqueeze(axis).sum_to_size(A.shape)
         to_A = to_A.to(A.dtype)
     return to_A, to_b, to_x, None, None
 
@@ -116,13 +114,7 @@ torch.library.register_autograd("prophecy::scan", _gradients, setup_context=_rem
 
 
 def _varies(A: Tensor, diagonal: bool) -> bool:
-    axes = 1 if diagonal else 2
-    return A.ndim > axes and A.shape[-1 - axes] != 1
-
-
-def _fixed(A: Tensor, diagonal: bool) -> Tensor:
-    axes = 1 if diagonal else 2
-    return A.squeeze(-1 - axes) if A.ndim > axes else A
+    return A.shape[-2 if diagonal else -3] != 1
 
 
 def _chunked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
@@ -131,7 +123,7 @@ def _chunked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Ten
     time, axis, varies = b.shape[-2], -2 if diagonal else -3, _varies(A, diagonal)
     alone = time <= chunk
     size = max(1, time) if alone else chunk
-    steps = _cut(A, size, axis).unbind(axis) if varies else [_fixed(A, diagonal)] * size
+    steps = cut_time(A, size, axis).unbind(axis) if varies else [A.squeeze(axis)] * size
 
     def apply(step: Tensor, rows: Tensor) -> Tensor:
         """To rows (..., chunks, N)."""
@@ -140,7 +132,7 @@ def _chunked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Ten
         return (step @ rows.unsqueeze(-1)).squeeze(-1) if varies else rows @ step.mT
 
     states: list[Tensor] = []
-    for step, now in zip(steps, _cut(b, size).unbind(-2), strict=True):
+    for step, now in zip(steps, cut_time(b, size).unbind(-2), strict=True):
         before = states[-1] if states else x.unsqueeze(-2) if alone else None
         states.append(now if before is None else apply(step, before) + now)
     local = torch.stack(states, dim=-2)
@@ -156,11 +148,7 @@ def _chunked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Ten
     return local.flatten(-3, -2)[..., :time, :]
 
 
-def _apply(A: Tensor, x: Tensor, diagonal: bool) -> Tensor:
-    return A * x if diagonal else (A @ x.unsqueeze(-1)).squeeze(-1)
-
-
-def _cut(values: Tensor, chunk: int, axis: int = -2) -> Tensor:
+def cut_time(values: Tensor, chunk: int, axis: int = -2) -> Tensor:
     """The axis of time cut into (chunks, chunk). Zeros fill up the last: what they make is never read."""
     time = values.shape[axis]
     chunks = max(1, -(-time // chunk))

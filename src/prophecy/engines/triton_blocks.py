@@ -26,28 +26,31 @@ PARTS = 8  # of time that gradients of matrices are summed over apart
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
 
-class BlockPlan(NamedTuple):
-    """Series per program, warps, loads ahead, and how numbers are multiplied: as Triton names it, or "double"."""
+class Plan(NamedTuple):
+    """How a kernel is built: how it multiplies, samples per block, series per program, warps, loads ahead.
 
+    kind: a precision of Triton's, "double", or "hopper" (`_gluon_kernels`). Blocks of layers have lengths of their own.
+    """
+
+    kind: str
+    length: int
     group: int
     warps: int
     stages: int
-    precision: str
 
 
 # By float64 or not and padded order. 16 and 64 in float32 are the fastest of ten on an H200
 # (benchmarks/results/layers-gpu.json has those of the present code); the others were not searched.
-PLANS: dict[tuple[bool, int], BlockPlan] = {
-    (False, 16): BlockPlan(64, 4, 3, "bf16x6"),
-    (False, 32): BlockPlan(64, 4, 1, "bf16x6"),
-    (False, 64): BlockPlan(64, 4, 1, "bf16x6"),
-    (False, 128): BlockPlan(16, 8, 1, "ieee"),
-    (True, 16): BlockPlan(16, 4, 2, "double"),
-    (True, 32): BlockPlan(16, 4, 2, "double"),
-    (True, 64): BlockPlan(16, 4, 1, "double"),
-    (True, 128): BlockPlan(16, 4, 1, "double"),
+PLANS: dict[tuple[bool, int], Plan] = {
+    (False, 16): Plan("bf16x6", 32, 64, 4, 3),
+    (False, 32): Plan("bf16x6", 32, 64, 4, 1),
+    (False, 64): Plan("bf16x6", 64, 64, 4, 1),
+    (False, 128): Plan("ieee", 64, 16, 8, 1),
+    (True, 16): Plan("double", 32, 16, 4, 2),
+    (True, 32): Plan("double", 32, 16, 4, 2),
+    (True, 64): Plan("double", 64, 16, 4, 1),
+    (True, 128): Plan("double", 64, 16, 4, 1),
 }
-
 
 PRECISIONS = ("bf16x6", "tf32x3", "bf16x3", "tf32", "ieee")
 _fewest = FEWEST
@@ -67,9 +70,9 @@ def use_precision(name: str | None = None) -> None:
     _precision = name
 
 
-def _plan(kind: torch.dtype, order: int, given: BlockPlan | None = None) -> BlockPlan:
+def _plan(kind: torch.dtype, order: int, given: Plan | None = None) -> Plan:
     plan = given or PLANS[kind == torch.float64, order]
-    return plan if _precision is None or kind == torch.float64 else plan._replace(precision=_precision)
+    return plan if _precision is None or kind == torch.float64 else plan._replace(kind=_precision)
 
 
 def use_from(series: int = FEWEST) -> None:
@@ -94,7 +97,7 @@ def _shared(device: torch.device) -> int:
 
 
 def forward(
-    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor, plan: BlockPlan | None = None
+    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor, plan: Plan | None = None
 ) -> tuple[Tensor, Tensor]:
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
@@ -130,17 +133,9 @@ class Gradients(NamedTuple):
 
 
 def backward(
-    to_y: Tensor,
-    to_before: Tensor | None,
-    u: Tensor,
-    before: Tensor,
-    kernel: Tensor,
-    observe: Tensor,
-    reach: Tensor,
-    power: Tensor,
-    wanted: tuple[bool, bool] = (True, True),
-    plan: BlockPlan | None = None,
-) -> Gradients:
+    to_y: Tensor, to_before: Tensor | None, u: Tensor, before: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor,
+    power: Tensor, wanted: tuple[bool, bool] = (True, True), plan: Plan | None = None,
+) -> Gradients:  # fmt: skip
     """The adjoint of `forward`; wanted: the gradients of kernel and observe, and those of reach and power.
 
     Kernel and observe have a gradient for each channel, reach and power are summed where they are shared. That of the
@@ -182,7 +177,7 @@ def backward(
 
 
 def _summed(
-    left: Tensor, right: Tensor, rows: int, columns: int, plan: BlockPlan | None, blocks: int | None = None
+    left: Tensor, right: Tensor, rows: int, columns: int, plan: Plan | None, blocks: int | None = None
 ) -> Tensor:
     """Σ leftᵀ right over all series and blocks, (channels, rows, columns).
 
@@ -202,7 +197,7 @@ def _summed(
     plan = _plan(left.dtype, 64, plan)
     _triton_blocks.gradients[(channels, parts)](
         left, right, out, series, *ways, blocks, left.stride(0), right.stride(0), ROWS=rows, COLUMNS=columns,
-        GROUP=SUMMED[0], STAGES=SUMMED[1], PRECISION=plan.precision, num_warps=SUMMED[2],
+        GROUP=SUMMED[0], STAGES=SUMMED[1], PRECISION=plan.kind, num_warps=SUMMED[2],
     )  # fmt: skip
     return out.sum(1)
 
@@ -217,17 +212,9 @@ def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
     moments, wide, warps = TILE
     grid = (-(-channels // wide), -(-time // moments), series)
     _triton_blocks.turn[grid](
-        source,
-        target,
-        series,
-        time,
-        channels,
-        *source.stride(),
-        *target.stride(),
-        MOMENTS=moments,
-        CHANNELS=wide,
+        source, target, series, time, channels, *source.stride(), *target.stride(), MOMENTS=moments, CHANNELS=wide,
         num_warps=warps,
-    )
+    )  # fmt: skip
     return target
 
 
@@ -237,22 +224,16 @@ def _own(made: Tensor, given: Tensor) -> Tensor:
 
 
 def _launch(
-    kernel: Any,
-    tensors: tuple[Tensor, ...],
-    matrices: list[Tensor],
-    sizes: tuple[int, ...],
-    length: int,
-    order: int,
-    plan: BlockPlan | None,
-    built: dict[str, Any],
-) -> None:
+    kernel: Any, tensors: tuple[Tensor, ...], matrices: list[Tensor], sizes: tuple[int, ...], length: int, order: int,
+    plan: Plan | None, built: dict[str, Any],
+) -> None:  # fmt: skip
     channels, series = tensors[0].shape[:2]
     plan = _plan(tensors[0].dtype, order, plan)
     solid = [matrix.contiguous() for matrix in matrices]
     strides = [0 if len(matrix) == 1 else matrix.stride(0) for matrix in solid]
     kernel[(-(-series // plan.group), channels)](
         *tensors, *solid, *sizes, *strides, **built, ORDER=order, LENGTH=length, GROUP=plan.group,
-        STAGES=plan.stages, PRECISION=plan.precision, num_warps=plan.warps,
+        STAGES=plan.stages, PRECISION=plan.kind, num_warps=plan.warps,
     )  # fmt: skip
 
 
@@ -262,6 +243,8 @@ def _less(power: Tensor, kind: torch.dtype) -> Tensor:
 
 
 def padded_order(order: int) -> int:
+    if order > LARGEST:
+        raise ValueError(f"the fused kernel takes orders up to {LARGEST}, got {order}; use the torch engine")
     return max(16, 1 << (order - 1).bit_length())
 
 

@@ -13,7 +13,6 @@ pass computes the predictions. The samples after the last whole block are a smal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,27 +23,12 @@ from torch import Tensor
 
 from prophecy.engines import torch_engine, torch_lifted, triton_blocks
 from prophecy.engines.lifting import block_matrix
+from prophecy.engines.triton_blocks import Plan, padded_order
 from prophecy.system import System
 
 Array = NDArray[Any]
 
-LARGEST = 128  # orders beyond it do not fit the registers; the torch engine takes them
 RADIX = 16  # pieces walked one after another
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the kernel is built: its kind, samples per block, series per program, warps, loads ahead.
-
-    kind: "hopper" (`_gluon_kernels`), or how `_triton_blocks` multiplies, a name of `triton_blocks.PRECISIONS` or
-    "double".
-    """
-
-    kind: str
-    length: int
-    group: int
-    warps: int
-    stages: int
 
 
 # By kind and padded order, the fastest measured on an H200 (benchmarks/results/gpu.json).
@@ -226,8 +210,7 @@ def plan_for(system: System, device: torch.device) -> Plan:
     order = padded_order(system.order)
     if system.dtype == np.float64 or _is_hopper(device):
         return PLANS["double" if system.dtype == np.float64 else "hopper", order]
-    group, warps, stages, precision = triton_blocks.PLANS[False, order]
-    return Plan(precision, torch_lifted.block_length(order), group, warps, stages)
+    return triton_blocks.PLANS[False, order]
 
 
 @lru_cache(maxsize=8)
@@ -244,12 +227,6 @@ def _is_hopper(device: torch.device) -> bool:
     except Exception:  # whatever an unknown release raises, the other kernel does not need it
         return False
     return bool(abs(float(y[1, -1]) - 2.0) < 1e-5)
-
-
-def padded_order(order: int) -> int:
-    if order > LARGEST:
-        raise ValueError(f"the fused kernel takes orders up to {LARGEST}, got {order}; use the torch engine")
-    return triton_blocks.padded_order(order)
 
 
 # Blocks a program gets through in the time that cutting costs (the launches, the carrying between them), measured.

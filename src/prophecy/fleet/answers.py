@@ -24,16 +24,14 @@ ROW = np.dtype(
 value: NaN where missing; mean, half: predicted before the value came, and half the interval's width; score, alarm: with
 it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
 
-RAW = np.dtype(f"V{ROW.itemsize}")
-"""The same as bytes alone, which NumPy picks by index twenty times as fast."""
+RAW = np.dtype(f"V{ROW.itemsize}")  # the same as bytes alone, which NumPy picks by index twenty times as fast
 
 STATUS = ("taken", "late", "missing")
 """taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted."""
 
 TAKEN, LATE, MISSING = range(3)
 
-NO_TIMES, NUMBERS, DATES = range(3)
-"""Kinds of times a stream may have."""
+NO_TIMES, NUMBERS, DATES = range(3)  # kinds of times a stream may have
 
 
 class Refused(ValueError):
@@ -42,6 +40,15 @@ class Refused(ValueError):
     def __init__(self, row: int, field: str, message: str) -> None:
         super().__init__(f"row {row}: {field} {message}")
         self.row, self.field = row, field
+
+
+def share(name: str, value: object) -> float:
+    """A level or a rate: a number strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+    return float(value)
 
 
 def rows_of(values: ArrayLike, times: ArrayLike | None) -> NDArray[np.void]:
@@ -87,16 +94,14 @@ def are_rows(rows: NDArray[np.void], least: int = 1) -> bool:
 
 
 def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
-    """What kind of time each row has."""
     dated = np.where(rows["dated"] != 0, DATES, NUMBERS)
     return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
 
 
-def same_input(one: NDArray[np.void] | None, other: NDArray[np.void] | None) -> bool:
-    """Whether two rows are one that came once: the same time and value, whatever was answered."""
-    if one is None or other is None:
-        return one is other
-    return all(one[name].tobytes() == other[name].tobytes() for name in ("time", "value", "dated"))
+def same_input(one: bytes, other: bytes) -> bool:
+    """Whether two rows are one that came once: the same time and value, whatever was answered. b"": no row."""
+    rows = [np.frombuffer(row, ROW)[["time", "value", "dated"]].tolist() for row in (one, other)]
+    return repr(rows[0]) == repr(rows[1])
 
 
 class _Column:
@@ -105,17 +110,17 @@ class _Column:
     def __init__(self, name: str, half: str = "half", sign: int = 0) -> None:
         self._name, self._half, self._sign = name, half, sign
 
-    def __get__(self, owner: _Rows | None, kind: type | None = None) -> Array:
-        if owner is None:
-            return self  # type: ignore[return-value]
+    def __get__(self, owner: Rows, kind: type | None = None) -> Array:
         middle = owner.rows[self._name]
         return np.asarray(middle + self._sign * owner.rows[self._half]) if self._sign else middle
 
 
-class _Rows:
+class Rows:
     """Rows with their columns as arrays (rows,)."""
 
-    rows: NDArray[np.void]
+    def __init__(self, rows: NDArray[np.void]) -> None:
+        self.rows = rows
+
     time, value, score, alarm = (_Column(name) for name in ("time", "value", "score", "alarm"))
     mean, lower, upper = (_Column("mean", "half", sign) for sign in (0, -1, 1))
     next, next_lower, next_upper = (_Column("next", "next_half", sign) for sign in (0, -1, 1))
@@ -123,15 +128,16 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def first(self, **columns: str) -> dict[str, float]:
+        """Numbers of the first row by name, each of the column named."""
+        return {name: float(getattr(self, column)[0]) for name, column in columns.items()}
+
 
 @dataclass(frozen=True)
-class Answers(_Rows):
-    """Answers to a batch, arrays (rows,) aligned with its rows.
-
-    mean, lower, upper: what was predicted of each value before it came; score and alarm: with it (NaN for rows that
-    were late); next, next_lower, next_upper: what is predicted to follow it; event: the number of the event the row
-    raised, 0 for none.
-    """
+class Answers(Rows):
+    """Answers to a batch, arrays (rows,) aligned with its rows. mean, lower, upper: what was predicted of each value
+    before it came; score and alarm: with it (NaN for rows that were late); next, next_lower, next_upper: what is
+    predicted to follow it; event: the number of the event the row raised, 0 for none."""
 
     key: list[str]
     rows: NDArray[np.void]
@@ -151,7 +157,7 @@ class Answers(_Rows):
 
 
 @dataclass(frozen=True)
-class Recent(_Rows):
+class Recent(Rows):
     """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
     the number of the event a row raised, 0 for none."""
 
@@ -210,6 +216,16 @@ class Brief:
     event: int
     event_time: float
     dated: bool
+
+    @classmethod
+    def of(cls, key: str, count: int, last: bytes, event: int, event_time: float) -> Brief:
+        """last: the newest row, b"" before the first."""
+        rows = np.frombuffer(last, ROW) if last else rows_of([np.nan], None)
+        for name in ANSWER if not last else ():
+            rows[name] = np.nan
+        made = Rows(rows).first(time="time", value="value", mean="next", lower="next_lower", upper="next_upper")
+        made |= Rows(rows).first(score="score", alarm="alarm")
+        return cls(key=key, count=count, event=event, event_time=event_time, dated=bool(rows["dated"][0]), **made)
 
 
 @dataclass(frozen=True)

@@ -18,37 +18,24 @@ from prophecy.fleet.answers import LATE, ROW, same_input
 from prophecy.fleet.events import KINDS
 from prophecy.streams.limits import LARGEST_TIME, MOST
 
-LONGEST_KEY = 512
-"""Characters of a key at most."""
-
-LONGEST_FACT = 200
-"""Characters of a fact at most, so that none is nested deeply; the longest has 20."""
+LONGEST_KEY = 512  # characters of a key at most
+LONGEST_FACT = 200  # characters of a fact at most, so that none is nested deeply; the longest has 20
 
 WAY_OUT = "put back a copy (of the file and its -wal together), or observe the values again into a new file"
 
+_TABLES = {
+    "facts": "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "streams": "(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, seen INTEGER NOT NULL, "
+    "count INTEGER NOT NULL, last BLOB, state BLOB)",
+    "log": "(batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
+    "events": "(number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, place INTEGER NOT NULL, time REAL, "
+    "value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, kind TEXT NOT NULL, dated INTEGER NOT NULL, "
+    "fault INTEGER)",
+    "aside": "(id INTEGER PRIMARY KEY, key, seen, count, last, state, rows BLOB NOT NULL, reason TEXT NOT NULL)",
+}
 SCHEMA = (
-    ("table", "facts", "facts", "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"),
-    (
-        *("table", "streams", "streams"),
-        "CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
-        "seen INTEGER NOT NULL, count INTEGER NOT NULL, last BLOB, state BLOB)",
-    ),
-    (
-        *("table", "log", "log"),
-        "CREATE TABLE log (batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
-    ),
-    (
-        *("table", "events", "events"),
-        "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, "
-        "place INTEGER NOT NULL, time REAL, value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, "
-        "kind TEXT NOT NULL, dated INTEGER NOT NULL, fault INTEGER)",
-    ),
+    *(("table", name, name, f"CREATE TABLE {name} {columns}") for name, columns in _TABLES.items()),
     ("index", "events_stream", "events", "CREATE INDEX events_stream ON events (stream, number)"),
-    (
-        *("table", "aside", "aside"),
-        "CREATE TABLE aside (id INTEGER PRIMARY KEY, key, seen, count, last, state, rows BLOB NOT NULL, "
-        "reason TEXT NOT NULL)",
-    ),
 )
 """Type, name, table and text of everything we make; aside: streams that could not be read, as they were found."""
 
@@ -77,22 +64,14 @@ def odd_schema(found: Iterable[tuple[Any, ...]]) -> list[str]:
     return sorted(map(str, odd))
 
 
-def is_key(data: bytes) -> bool:
-    """Whether bytes are a key: text of 1 to 512 characters, none of them of number 0."""
-    try:
-        return 0 < len(data.decode()) <= LONGEST_KEY and b"\0" not in data
-    except UnicodeDecodeError:
-        return False
-
-
 def are_keys(names: list[Any]) -> bool:
-    """Whether all of these are keys, of type str itself."""
+    """Whether all of these are keys: of type str itself, 1 to 512 characters, no NUL and no lone surrogate."""
     if not names or {*map(type, names)} != {str}:
         return not names
     text, lengths = "".join(names), {*map(len, names)}
     try:
         return min(lengths) > 0 and max(lengths) <= LONGEST_KEY and b"\0" not in text.encode()
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:
         return False
 
 
@@ -106,7 +85,7 @@ def faults(db: sqlite3.Connection) -> list[str]:
         else:
             known[name] = value[0]
     found += [f"it lacks its {name}" for name in _FACTS if name not in known]
-    return found or [*_log_faults(db, known), *_number_faults(db, known), *_other_faults(db)]
+    return found or [*_number_faults(db, known), *_other_faults(db)]
 
 
 def _value(text: str) -> list[Any] | None:
@@ -118,15 +97,12 @@ def _value(text: str) -> list[Any] | None:
     return value if isinstance(value, list) and len(value) == 1 else None
 
 
-def _log_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
+def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
     first, last = known["first"], known["last"]
     count, least, most = db.execute("SELECT count(*), min(batch), max(batch) FROM log").fetchone()
     if count != last - first + 1 or (count and (least, most) != (first, last)):
         has = f"has {count}, from {least} to {most}" if count else "is empty"
         yield f"batches {first} to {last} were acknowledged, and its log {has}"
-
-
-def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
     (streams,) = db.execute("SELECT count(*) FROM streams").fetchone()
     if streams != known["streams"]:
         yield f"it had {known['streams']} streams and has {streams}"
@@ -162,7 +138,7 @@ def odd_in_log(
 ) -> dict[int, str]:
     """Streams whose states end with another row than the log has at the batch they have seen, those known left out."""
     ends: dict[int, tuple[int, bytes | None]] = {}
-    newest: dict[int, NDArray[np.void]] = {}
+    newest: dict[int, bytes] = {}
     for batch, rows in batches:
         taken = rows[rows["status"] != LATE][::-1]
         streams, places = np.unique(taken["stream"], return_index=True)
@@ -171,13 +147,9 @@ def odd_in_log(
                 found = db.execute("SELECT seen, last FROM streams WHERE id = ?", (stream,)).fetchone()
                 ends[stream] = (-1, None) if found is None or stream in known else found
             if batch <= ends[stream][0]:
-                newest[stream] = taken[place]
+                newest[stream] = taken[place].tobytes()
     reason = "its state and the log differ about its newest row"
-    return {
-        stream: reason
-        for stream, row in newest.items()
-        if not same_input(row, np.asarray(np.frombuffer(ends[stream][1] or b"", ROW)[0]))
-    }
+    return {stream: reason for stream, row in newest.items() if not same_input(row, ends[stream][1] or b"")}
 
 
 def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
@@ -201,6 +173,6 @@ def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     bad = {stream: cases[fault][1] for stream, fault in found}
     # Not by a function that SQLite calls: an interrupt there would be an error of the file.
     for stream, kind, key in db.execute("SELECT id, typeof(key), CAST(key AS BLOB) FROM streams"):
-        if kind != "text" or not is_key(key):
+        if kind != "text" or not are_keys([key.decode(errors="surrogateescape")]):
             bad[stream] = "its key is not text"
     return bad

@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 
 from prophecy.fleet.answers import Event
 
-KINDS = ("error", "change", "value", "level", "noise")
-"""What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
-
-TOGETHER = 60
-"""Rows between events of one disturbance at most: it raises several, at its beginning, while it lasts and at its end,
-and the windows by which a stretch is judged hold it for as long."""
+KINDS = ("error", "change", "value", "level", "noise")  # what was rarest about a row, as in a record's `alarm_tail`
+TOGETHER = 60  # rows between events of one disturbance at most: the windows that judge a stretch hold it for as long
 
 
 class Events:
@@ -26,37 +22,30 @@ class Events:
     def note(self, rows: NDArray[np.void], places: list[int], kinds: list[str]) -> list[int]:
         """Events for these rows; their numbers. places: rows of its stream before each."""
         numbers = []
-        for row, place, kind in zip(rows, places, kinds, strict=True):
-            time = None if np.isnan(row["time"]) else float(row["time"])
-            value, score = float(row["value"]), float(row["score"])
+        fields = ["stream", "time", "value", "score", "alarm", "dated"]
+        insert = "INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        for row, place, kind in zip(rows[fields].tolist(), places, kinds, strict=True):
+            stream, time, value, score, alarm, dated = row
             # An alarm is 1 - a probability; a score is -log10 of such a probability, of one value alone.
-            alarm = max(float(row["alarm"]), 1.0 - 10.0**-score)
-            stream = int(row["stream"])
-            made = self._db.execute(
-                "INSERT INTO events (stream, place, time, value, score, alarm, kind, dated, fault) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (stream, place, time, value, score, alarm, kind, int(row["dated"]), self._fault(stream, place)),
-            )
-            numbers.append(int(made.lastrowid or 0))
+            alarm = max(alarm, 1.0 - 10.0**-score)
+            made = (stream, place, time, value, score, alarm, kind, dated, self._fault(stream, place))  # NaN is NULL
+            numbers.append(int(self._db.execute(insert, made).lastrowid or 0))
         return numbers
 
     def _fault(self, stream: int, place: int) -> int | None:
         """The number of the event with which the disturbance at this row began; None where it begins here."""
-        found = self._db.execute(
-            "SELECT coalesce(fault, number), place FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1", (stream,)
-        ).fetchone()
+        asked = "SELECT coalesce(fault, number), place FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1"
+        found = self._db.execute(asked, (stream,)).fetchone()
         return None if found is None or place - found[1] > TOGETHER else int(found[0])
 
     def last(self) -> int:
-        """The number of the newest event, 0 where there is none."""
         return int(self._db.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0])
 
     def last_of(self, stream: int) -> tuple[int, float]:
         """Number and time of a stream's newest event; 0 and NaN without one."""
-        found = self._db.execute(
-            "SELECT number, time FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1", (stream,)
-        ).fetchone()
-        return (0, np.nan) if found is None else (int(found[0]), np.nan if found[1] is None else float(found[1]))
+        asked = "SELECT number, time FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1"
+        number, time = self._db.execute(asked, (stream,)).fetchone() or (0, None)
+        return int(number), np.nan if time is None else float(time)
 
     def places_of(self, stream: int, first: int, end: int) -> list[tuple[int, int]]:
         """Place and number of the events of a stream's rows from `first` to before `end`, which count from 0."""

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Forecast
-from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of
-from prophecy.fleet.check import LONGEST_KEY, are_keys, is_key
+from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of, share
+from prophecy.fleet.check import LONGEST_KEY, are_keys
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
@@ -26,18 +26,12 @@ from prophecy.streams.prophecy import Prophecy
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LARGEST_NOTE = 2**24
-"""Bytes kept with a batch at most, on the caller's behalf."""
-
-MEMORY = 2**30
-"""Bytes of streams in memory by default."""
-
-RATE = 1e-3
-"""Share of ordinary rows that raise an event, as of `prophecy anomalies`."""
+LARGEST_NOTE = 2**24  # bytes kept with a batch at most, on the caller's behalf
+MEMORY = 2**30  # bytes of streams in memory by default
+RATE = 1e-3  # share of ordinary rows that raise an event, as of `prophecy anomalies`
 
 
 def _locked(method: Callable[Concatenate[Fleet, P], T]) -> Callable[Concatenate[Fleet, P], T]:
-    """One call at a time."""
 
     @functools.wraps(method)
     def alone(self: Fleet, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -83,15 +77,11 @@ class Fleet:
         create: bool = True,
         log: Log = LOG,
     ) -> None:
-        for name, share in (("level", level), ("rate", rate)):
-            if share is not None and not 0.0 < share < 1.0:
-                raise ValueError(f"{name} must lie strictly between 0 and 1, got {share}")
+        rate, level = share("rate", rate), None if level is None else share("level", level)
         dt = None if dt is None else _checks.positive("dt", dt)
         self._lock = threading.RLock()
-        self._streams = Streams(path, dt, level, float(rate), _checks.whole("memory", memory), create, log)
+        self._streams = Streams(path, dt, level, rate, _checks.whole("memory", memory), create, log)
         self._level = float(self._streams.level)
-
-    # Values in.
 
     def observe(
         self,
@@ -119,11 +109,8 @@ class Fleet:
             return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
 
     def observe_some(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int) -> Answers:
-        """`observe` for the first rows alone: as many as may take `steps` steps of their streams, one at least, and
-        more of them until 50 ms have passed.
-
-        keys, values, time: (rows,); the answers are as many as the rows taken. So a batch of any cost can be taken in
-        by parts, with others in between."""
+        """`observe` for the first of the values (rows,) alone: until they have taken `steps` steps of their streams,
+        one at least. The answers are as many as the rows taken."""
         rows, names = _keyed(keys, values, time)
         with self._lock:
             events = self._streams.observe(names, time is not None, rows, b"", _checks.whole("steps", steps))
@@ -135,14 +122,10 @@ class Fleet:
         with self._lock:
             self._streams.check_times(names, rows)
 
-    # Answers out.
-
     @_locked
     def predict(self, keys: Sequence[str] | None = None, level: float | None = None) -> Predictions:
         """The next value of each key (all of them by default), with intervals. Changes nothing."""
-        level = self._level if level is None else level
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
+        level = self._level if level is None else share("level", level)
         names, held = self._streams.readable() if keys is None else list(keys), self._streams.held
         mean, half = np.empty(len(names)), np.empty(len(names))
         for start in range(0, len(names), held.capacity):
@@ -155,7 +138,7 @@ class Fleet:
         """Events after the one with number `since`, oldest first, at most `limit` of them. first: of every disturbance
         only the event that began it, which is the one to wake somebody up for."""
         since, limit = (min(_checks.whole(*asked), MOST) for asked in (("since", since, 0), ("limit", limit)))
-        return self._streams.store.events.after(since, limit, None if key is None else self._id(key), bool(first))
+        return self._streams.store.events.after(since, limit, None if key is None else self._found(key).id, bool(first))
 
     def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
         """`events`, as it was called in version 0.2."""
@@ -211,20 +194,13 @@ class Fleet:
 
     def _brief(self, key: str) -> Brief:
         held = self._streams.held
-        slot = held.slot_of.get(key)
-        if slot is not None:
-            count, stream = held.slots.count(slot), int(held.ids[slot])
-            last = held.slots.recent(slot)[-1] if count else None
+        if key in held.slot_of:
+            slot = held.slot_of[key]
+            stream, count, last = int(held.ids[slot]), held.slots.count(slot), held.slots.last(slot)
         else:
             saved = self._found(key)
-            count, stream, last = saved.taken, saved.id, saved.last
-        event, when = self._streams.store.events.last_of(stream)
-        if last is None:
-            return Brief(key, 0, *(math.nan,) * 7, event, when, False)
-        time, value, score, alarm = (float(last[name]) for name in ("time", "value", "score", "alarm"))
-        mean, half = float(last["next"]), float(last["next_half"])
-        dated = bool(last["dated"])
-        return Brief(key, count, time, value, mean, mean - half, mean + half, score, alarm, event, when, dated)
+            stream, count, last = saved.id, saved.taken, saved.last or b""
+        return Brief.of(key, count, last, *self._streams.store.events.last_of(stream))
 
     def batches(self, after: int = 0) -> Iterator[tuple[int, Answers, bytes]]:
         """Batches still in the log, by number: what was answered and noted then. At least the last 4096 rows are."""
@@ -237,14 +213,12 @@ class Fleet:
                 found.append((batch, Answers(names, rows, np.zeros(len(rows), np.int64)), note))
         yield from found
 
-    # Keys.
-
     def _slots(self, keys: Sequence[str]) -> NDArray[np.int64]:
         """The slots of known streams, brought into memory."""
         held, names = self._streams.held, list(keys)
         unknown = [] if are_keys(names) else [key for key in names if not are_keys([key])]
         if not unknown and any(key not in held.slot_of for key in names):
-            with self._streams.store.transaction():
+            with self._streams.transaction():
                 unknown = list(held.hold(dict.fromkeys(names), new=False))
         for key in unknown:
             raise self._unknown(key)
@@ -256,13 +230,9 @@ class Fleet:
             raise self._unknown(key)
         return saved
 
-    def _id(self, key: str) -> int:
-        held = self._streams.held
-        return int(held.ids[held.slot_of[key]]) if key in held.slot_of else self._found(key).id
-
     def _unknown(self, key: object) -> KeyError:
         """For a key nothing was observed under, or of which the stream was set aside."""
-        for one in self._streams.store.aside():
+        for one in self.aside():
             if one.key == key:
                 return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
         return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for its keys")
@@ -270,11 +240,11 @@ class Fleet:
     @_locked
     def remove(self, key: str) -> None:
         """Forget a stream and its events."""
-        stream, held = self._id(key), self._streams.held
-        with self._streams.store.transaction():
+        stream, held = self._found(key).id, self._streams.held
+        with self._streams.transaction():
             self._streams.store.remove(stream)
-        if key in held.slot_of:
-            held.drop(held.slot_of[key])
+            if key in held.slot_of:
+                held.drop(held.slot_of[key])
 
     @_locked
     def __len__(self) -> int:
@@ -282,8 +252,7 @@ class Fleet:
 
     @_locked
     def __contains__(self, key: object) -> bool:
-        streams = self._streams
-        return are_keys([key]) and (key in streams.held.slot_of or streams.store.find(str(key)) is not None)
+        return are_keys([key]) and not self.unknown([str(key)])
 
     @_locked
     def unknown(self, keys: Iterable[str]) -> set[str]:
@@ -295,17 +264,15 @@ class Fleet:
     def __iter__(self) -> Iterator[str]:
         return iter(self._streams.store.keys())
 
-    # Its file.
-
     @_locked
     def problems(self) -> list[str]:
         """Read everything there is: the file's structure, checksums, and every number of every stream. [] is well."""
-        found = self._streams.store.problems()
-        self._streams.readable()
+        found, _ = self._streams.store.problems(), self._streams.readable()
         way_out = "a value of this key begins it anew; --discard forgets what was kept"
-        for one in self._streams.store.aside():
-            found.append(f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}")
-        return found
+        return found + [
+            f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}"
+            for one in self.aside()
+        ]
 
     @_locked
     def aside(self) -> list[Aside]:
@@ -316,13 +283,12 @@ class Fleet:
     @_locked
     def discard(self, key: str) -> None:
         """Forget what was set aside under a key."""
-        store = self._streams.store
-        found = [one.id for one in store.aside() if one.key == key]
+        found = [one.id for one in self.aside() if one.key == key]
         if not found:
             raise KeyError(f"nothing was set aside under {key!r}")
-        with store.transaction():
+        with self._streams.transaction():
             for stream in found:
-                store.remove(stream)
+                self._streams.store.remove(stream)
 
     @_locked
     def vacuum(self) -> None:
@@ -351,11 +317,11 @@ class Fleet:
         return "<Fleet, closed>" if self._streams.closed else f"<Fleet of {len(self)} streams>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.notebook import MOST, of_streams
+        from prophecy.tables.pictures import LISTED, of_streams
 
         if self._streams.closed:
             return of_streams(repr(self), (), 0)
-        some = [row.key for row in self.summary(limit=MOST).rows]
+        some = [row.key for row in self.summary(limit=LISTED).rows]
         return of_streams(repr(self), [(key, self.recent(key).value.tolist()) for key in some], len(self))
 
     @_locked
@@ -377,10 +343,9 @@ def _keyed(keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None
     names = [keys] * len(rows) if isinstance(keys, str) else list(keys)
     if len(names) != len(rows):
         raise ValueError(f"values must be one for each of {len(names)} keys, got {len(rows)}")
-    if not are_keys(names):
-        for row, key in enumerate(names):
-            if not (isinstance(key, str) and is_key(key.encode(errors="surrogatepass"))):
-                shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
-                raise Refused(row, "key", f"must be plain text of 1 to {LONGEST_KEY} characters, got {shown}")
-        names = list(map(str, names))
-    return rows, names
+    plain = are_keys(names)
+    for row, key in () if plain else enumerate(names):
+        if not (isinstance(key, str) and are_keys([str(key)])):
+            shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
+            raise Refused(row, "key", f"must be plain text of 1 to {LONGEST_KEY} characters, got {shown}")
+    return rows, names if plain else list(map(str, names))

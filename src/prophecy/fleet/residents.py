@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from prophecy.fleet.answers import same_input
 from prophecy.fleet.slots import BYTES, Slots
 from prophecy.fleet.store import Saved, Store
+from prophecy.streams.limits import MOST
 
 
 class Residents:
@@ -18,24 +19,30 @@ class Residents:
 
     def __init__(self, store: Store, memory: int, dt: float | None, level: float) -> None:
         self._store, self.capacity = store, max(1, memory // BYTES)
-        self.slots = Slots(self.capacity, dt, level)
+        try:
+            self.slots = Slots(self.capacity, dt, level)
+        except MemoryError:
+            raise ValueError(f"memory must be what the machine can give, got {memory} bytes; ask for less") from None
         self.slot_of: dict[str, int] = {}
         self.batch = store.last_batch()
         self._keys, self._free = [""] * self.capacity, list(range(self.capacity))[::-1]
-        # Of each slot: the number of its stream, the last batch that used it, the first that its saved state lacks (0:
-        # none).
+        # Of each slot: the number of its stream, the last batch that used it, the first its state lacks (0: none).
         self.ids, self._used, self._lacks = np.zeros((3, self.capacity), np.int64)
 
     def which(self, keys: list[str]) -> NDArray[np.int64]:
         """The slots of these keys; -1 for those not in memory."""
         return np.fromiter(map(self.slot_of.get, keys, repeat(-1)), np.int64, len(keys))
 
-    def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
+    def run(
+        self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void], steps: int = MOST
+    ) -> NDArray[np.int64]:
         """Rows of this batch through their slots; answers are written into them. Returns what `Slots.run` does."""
-        rows["stream"], self._used[which] = self.ids[which], self.batch
-        saved = which[self._lacks[which] == 0]
-        self._lacks[saved] = self.batch
-        return self.slots.run(which, timed, rows)
+        rows["stream"] = self.ids[which]
+        noted = self.slots.run(which, timed, rows, steps)
+        which = which[: noted.shape[1]]
+        self._used[which] = self.batch
+        self._lacks[which[self._lacks[which] == 0]] = self.batch
+        return noted
 
     def unsaved(self) -> NDArray[np.int64]:
         """Slots whose saved states lack something, those that have lacked it for longest first."""
@@ -62,7 +69,7 @@ class Residents:
             self._store.set_aside(bad)
             found = {key: saved for key, saved in found.items() if saved.id not in bad}
         lost = [key for key in missing if key not in found]
-        if new:
+        if new and lost:
             made = zip(lost, self._store.add(lost), strict=True)
             found |= {key: Saved(stream, key, 0, 0, None, None) for key, stream in made}
             lost = []
@@ -80,8 +87,7 @@ class Residents:
         bad = self.slots.restore_many(list(grown), [saved.state or b"" for saved in grown.values()])
         for slot in grown.keys() - bad.keys():
             saved, count = grown[slot], self.slots.count(slot)
-            newest = self.slots.recent(slot)[-1] if count else None
-            if count != saved.taken or not same_input(newest, saved.last):
+            if count != saved.taken or not same_input(self.slots.last(slot), saved.last or b""):
                 bad[slot] = f"its state has {count} rows and another newest one than the {saved.taken} of its row"
         return {found[slot].id: reason for slot, reason in bad.items()}
 
@@ -108,9 +114,7 @@ class Residents:
     def save(self, slots: NDArray[np.int64]) -> None:
         """Write the states of these slots; the last batch that used one is the last in its state."""
         self._store.save(
-            (seen, self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), stream)
-            for slot, seen, stream in zip(
-                *(part.tolist() for part in (slots, self._used[slots], self.ids[slots])), strict=True
-            )
+            (int(self._used[slot]), self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), stream)
+            for slot, stream in zip(slots.tolist(), self.ids[slots].tolist(), strict=True)
         )
         self._lacks[slots] = 0

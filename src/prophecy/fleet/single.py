@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.fleet.answers import ANSWER, STATUS, is_value, rows_of, stamps_of
+from prophecy.fleet.answers import STATUS, Rows, is_value, rows_of, share, stamps_of
 from prophecy.fleet.slots import Slots
 from prophecy.streams.limits import LARGEST_TIME
 
 
 class Answer(NamedTuple):
-    """The answer to one value. mean, lower, upper: predicted before it came; score and alarm: with it; status:
-    taken, late or missing; next, next_lower, next_upper: predicted after it."""
+    """The answer to one value, as in `Answers`."""
 
     mean: float
     lower: float
@@ -28,14 +27,15 @@ class Answer(NamedTuple):
     next_upper: float
 
 
+NUMBERS = tuple(name for name in Answer._fields if name != "status")
+
+
 class Single:
     """One stream that is observed value by value and is bytes whenever you like."""
 
     def __init__(self, state: bytes | None = None, *, dt: float | None = None, level: float = 0.9) -> None:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        self._slots = Slots(1, None if dt is None else _checks.positive("dt", dt), level)
+        self._slots = Slots(1, None if dt is None else _checks.positive("dt", dt), share("level", level))
         if state:
             self._slots.restore(0, bytes(state))
         else:
@@ -43,10 +43,8 @@ class Single:
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
         """Take in the next value, NaN where it is missing; time: one moment, in seconds or a date, always or never."""
-        row = self.follow([float(value)], None if time is None else np.atleast_1d(np.asarray(time)))[0]
-        mean, half, score, alarm, ahead, reach = (float(row[name]) for name in ANSWER)
-        status = STATUS[int(row["status"])]
-        return Answer(mean, mean - half, mean + half, score, alarm, status, ahead, ahead - reach, ahead + reach)
+        row = Rows(self.follow([float(value)], None if time is None else np.atleast_1d(np.asarray(time))))
+        return Answer(status=STATUS[row.rows["status"][0]], **row.first(**{name: name for name in NUMBERS}))
 
     def follow(self, values: ArrayLike, times: ArrayLike | None = None) -> NDArray[np.void]:
         """Take in values one after the other, with their times or without; the rows (`answers.ROW`) with the answers.
@@ -54,8 +52,7 @@ class Single:
         rows = rows_of(values, times)
         if len(rows) and self._slots.stamps[0] not in (-1, stamps_of(rows)[0]):
             raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
-        if len(rows):
-            self._slots.run(np.zeros(len(rows), np.int64), times is not None, rows)
+        self._slots.run(np.zeros(len(rows), np.int64), times is not None, rows)
         return rows
 
     @staticmethod
@@ -64,7 +61,7 @@ class Single:
         return is_value(values) if times is None else is_value(values) & (np.abs(times) <= LARGEST_TIME)
 
     def state(self) -> bytes:
-        """The stream's state: 16 bytes a value for its first 64 values, then 43 to 92 kB."""
+        """The stream's state: 16 bytes a value for its first 64 values, then 40 to 90 kB."""
         return self._slots.state(0)
 
 

@@ -10,7 +10,6 @@ are used. A stream that cannot be read is moved to the table `aside` with the ro
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sqlite3
@@ -29,12 +28,9 @@ from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events
 
-FORMAT = 4
-APPLICATION = 0x50524F50
-"""SQLite's application_id of our files: "PROP"."""
-
-PAGE = 8192
-"""Bytes of a page: states of more than 64 rows are 43 to 92 kB, six pages and more."""
+FORMAT = 4  # of the file: raised when older versions could not read it
+APPLICATION = 0x50524F50  # SQLite's application_id of our files: "PROP"
+PAGE = 8192  # bytes of a page: states of more than 64 rows are 40 to 90 kB, six pages and more
 
 
 class Saved(NamedTuple):
@@ -44,7 +40,7 @@ class Saved(NamedTuple):
     key: str
     seen: int
     taken: int
-    last: NDArray[np.void] | None
+    last: bytes | None
     state: bytes | None
 
 
@@ -55,14 +51,6 @@ class Aside(NamedTuple):
     key: str
     reason: str
     rows: NDArray[np.void]
-
-
-class Batch(NamedTuple):
-    """A batch of the log. note: what the caller wanted kept with it."""
-
-    number: int
-    rows: NDArray[np.void]
-    note: bytes
 
 
 class Store:
@@ -80,11 +68,10 @@ class Store:
         self.events = Events(self._db)
         try:
             self._open(new)
-        except sqlite3.Error as error:
+        except BaseException as error:
             self._db.close()
-            raise _explained(self.name, error, self.path) from error
-        except BaseException:
-            self._db.close()
+            if isinstance(error, sqlite3.Error):
+                raise _explained(self.name, error, self.path) from error
             raise
 
     def _is_new(self, create: bool) -> bool:
@@ -117,19 +104,14 @@ class Store:
         run = self._db.execute
         self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower() folds ASCII alone
         self._db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # we have none: one that was smuggled in is an error
-        run("PRAGMA trusted_schema=OFF")
-        run("PRAGMA cell_size_check=ON")
-        run("PRAGMA locking_mode=EXCLUSIVE")
+        for setting in ("trusted_schema=OFF", "cell_size_check=ON", "locking_mode=EXCLUSIVE"):
+            run(f"PRAGMA {setting}")
         if new:
             run(f"PRAGMA page_size={PAGE}")
-        if self.path is None:
-            run("PRAGMA synchronous=OFF")
-            run("PRAGMA journal_mode=MEMORY")
         else:
-            if not new:
-                self._check_foreign()
-            run("PRAGMA journal_mode=WAL")
-            run("PRAGMA synchronous=FULL")
+            self._check_foreign()
+        run(f"PRAGMA journal_mode={'MEMORY' if self.path is None else 'WAL'}")
+        run(f"PRAGMA synchronous={'OFF' if self.path is None else 'FULL'}")
         run("BEGIN IMMEDIATE")  # with the locking mode above, the lock stays until the file is closed
         if not list(run("SELECT name FROM sqlite_master")):
             for *_, statement in SCHEMA:
@@ -152,10 +134,8 @@ class Store:
         if application != APPLICATION:
             raise ValueError(f"{self.name} is a database of another program, not a state of prophecy's streams")
         if version != FORMAT:
-            raise ValueError(
-                f"{self.name} was written in format {version}, this version reads format {FORMAT}; "
-                "use the version that wrote it, or start afresh"
-            )
+            way_out = "use the version that wrote it, or start afresh"
+            raise ValueError(f"{self.name} was written in format {version}, this version reads {FORMAT}; {way_out}")
         odd = check.odd_schema(found)
         if odd:
             raise ValueError(f"{self.name} is damaged or was changed by somebody else: {', '.join(odd)} is not as made")
@@ -190,17 +170,12 @@ class Store:
                 self._db.execute("ROLLBACK")
             raise
 
-    # Facts.
-
     def fact(self, name: str) -> Any:
-        """A fact about the whole file."""
         (text,) = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return json.loads(text)[0]
 
     def _set_fact(self, name: str, value: int) -> None:
         self._db.execute("UPDATE facts SET value = ? WHERE name = ?", (json.dumps([value]), name))
-
-    # Streams.
 
     def __len__(self) -> int:
         return int(self.fact("streams"))
@@ -208,19 +183,12 @@ class Store:
     def add(self, keys: list[str]) -> list[int]:
         """New streams; their numbers, which are never used again."""
         insert = "INSERT INTO streams (key, seen, count) VALUES (?, 0, 0)"
-        numbers = [int(self._db.execute(insert, (key,)).lastrowid or 0) for key in keys]
-        if keys:
-            self._set_fact("streams", len(self) + len(keys))
-        return numbers
+        self._set_fact("streams", len(self) + len(keys))
+        return [int(self._db.execute(insert, (key,)).lastrowid or 0) for key in keys]
 
     def find(self, key: str) -> Saved | None:
-        found = self._db.execute(
-            "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?", (key,)
-        ).fetchone()
-        if found is None:
-            return None
-        stream, key, seen, count, last, state = found
-        return Saved(stream, key, seen, count, _row(last), state)
+        asked = "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?"
+        return next((Saved(*found) for found in self._db.execute(asked, (key,))), None)
 
     def last_rows(self, keys: Iterable[str]) -> dict[str, bytes | None]:
         """Those of these keys that have a stream, with the newest row in its state; None where it has none."""
@@ -246,9 +214,8 @@ class Store:
     def set_aside(self, reasons: Mapping[int, str]) -> None:
         """Move streams out of the way, with the rows of the log that their states lack."""
         lacking: dict[int, list[bytes]] = {stream: [] for stream in reasons}
-        marks = ",".join("?" * len(reasons))
-        seen = dict(self._db.execute(f"SELECT id, seen FROM streams WHERE id IN ({marks})", tuple(reasons)))
-        last = self.last_batch()
+        asked = "SELECT id, seen FROM streams WHERE id IN (SELECT value FROM json_each(?))"
+        seen, last = dict(self._db.execute(asked, (json.dumps([*reasons]),))), self.last_batch()
         for batch, rows, _ in self.batches():
             for stream in lacking.keys() & set(rows["stream"].tolist()):
                 if type(seen[stream]) is not int or not batch <= seen[stream] <= last:
@@ -262,7 +229,6 @@ class Store:
         self._set_fact("streams", len(self) - len(reasons))
 
     def aside(self) -> list[Aside]:
-        """The streams that were set aside."""
         found = self._db.execute("SELECT id, CAST(key AS BLOB), reason, rows FROM aside ORDER BY id")
         return [
             Aside(stream, (key or b"").decode(errors="backslashreplace"), reason, np.frombuffer(rows, ROW))
@@ -271,21 +237,14 @@ class Store:
 
     def keys(self, search: str | None = None, offset: int = 0, limit: int = -1) -> list[str]:
         """Keys in order, those that contain `search`, from `offset` on; limit -1 is all."""
-        return [
-            str(key)
-            for (key,) in self._db.execute(
-                "SELECT key FROM streams WHERE ?1 IS NULL OR instr(folded(key), ?1) ORDER BY key LIMIT ?2 OFFSET ?3",
-                (None if search is None else _sought(search), limit, offset),
-            )
-        ]
+        asked = "SELECT key FROM streams WHERE ?1 IS NULL OR instr(folded(key), ?1) ORDER BY key LIMIT ?2 OFFSET ?3"
+        return [str(key) for (key,) in self._db.execute(asked, (_sought(search), limit, offset))]
 
     def matching(self, search: str | None) -> int:
         if search is None:
             return len(self)
         found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (_sought(search),))
         return int(found.fetchone()[0])
-
-    # The log.
 
     def last_batch(self) -> int:
         return int(self.fact("last"))
@@ -296,19 +255,18 @@ class Store:
         self._db.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (batch, crc, data, note))
         self._set_fact("last", batch)
 
-    def batches(self, after: int = 0) -> Iterator[Batch]:
-        """The batches of the log after this one, in order, each checked."""
-        for batch, crc, data, note in self._db.execute(
-            "SELECT batch, crc, rows, note FROM log WHERE batch > ? ORDER BY batch", (after,)
-        ):
+    def batches(self, after: int = 0) -> Iterator[tuple[int, NDArray[np.void], bytes]]:
+        """Number, rows and note of the batches of the log after this one, in order, each checked."""
+        asked = "SELECT batch, crc, rows, note FROM log WHERE batch > ? ORDER BY batch"
+        for batch, crc, data, note in self._db.execute(asked, (after,)):
+            fault = None
             if type(data) is not bytes or type(note) is not bytes or zlib.crc32(note, zlib.crc32(data)) != crc:
-                fault = f"batch {batch} of its log does not have its checksum"
+                fault = "does not have its checksum"
             elif len(data) % ROW.itemsize or not are_rows(np.frombuffer(data, ROW)):
-                fault = f"batch {batch} of its log has rows that no fleet takes in"
-            else:
-                yield Batch(batch, np.frombuffer(data, ROW), note)
-                continue
-            raise ValueError(f"{self.name} is damaged: {fault}; {check.WAY_OUT}")
+                fault = "has rows that no fleet takes in"
+            if fault:
+                raise ValueError(f"{self.name} is damaged: batch {batch} of its log {fault}; {check.WAY_OUT}")
+            yield batch, np.frombuffer(data, ROW), note
 
     def first_kept(self, rows: int) -> int:
         """The first batch such that this many rows follow its beginning, or all there are."""
@@ -320,26 +278,18 @@ class Store:
         return 0
 
     def trim(self, before: int) -> None:
-        """Forget the batches before this one."""
         if self._db.execute("DELETE FROM log WHERE batch < ?", (before,)).rowcount:
             self._set_fact("first", before)
 
-    # Care.
-
     def facts(self) -> dict[str, Any]:
-        """How much there is of everything."""
-        batches, rows = self._db.execute("SELECT count(*), coalesce(sum(length(rows)), 0) FROM log").fetchone()
-        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
-        (size,) = self._db.execute("PRAGMA page_size").fetchone()
-        (events,) = self._db.execute("SELECT count(*) FROM events").fetchone()
-        (aside,) = self._db.execute("SELECT count(*) FROM aside").fetchone()
-        return {
-            "set aside": aside,
-            "batches": batches,
-            "rows in the log": rows // ROW.itemsize,
-            "events": events,
-            "bytes": pages * size,
+        asked = {
+            "set aside": "SELECT count(*) FROM aside",
+            "batches": "SELECT count(*) FROM log",
+            "rows in the log": f"SELECT coalesce(sum(length(rows)), 0) / {ROW.itemsize} FROM log",
+            "events": "SELECT count(*) FROM events",
+            "bytes": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         }
+        return {name: self._db.execute(statement).fetchone()[0] for name, statement in asked.items()}
 
     def problems(self) -> list[str]:
         """What SQLite itself finds wrong with the file."""
@@ -350,25 +300,14 @@ class Store:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def layout(dtypes: Iterable[np.dtype[Any]]) -> str:
-    """A fingerprint of how states are laid out, so that those of other versions are recognised."""
-    return hashlib.sha256(repr([dtype.descr for dtype in dtypes]).encode()).hexdigest()[:16]
-
-
-def _sought(search: str) -> str:
+def _sought(search: str | None) -> str | None:
     """Part of a key, in any case; half a character is in none."""
-    return search.casefold().encode(errors="replace").decode()
-
-
-def _row(data: bytes | None) -> NDArray[np.void] | None:
-    return np.asarray(np.frombuffer(data, ROW)[0]) if data else None
+    return None if search is None else search.casefold().encode(errors="replace").decode()
 
 
 def _unwritable(name: str, folder: Path, reason: str | None) -> ValueError:
-    return ValueError(
-        f"{name} cannot be written in folder {str(folder)!r} ({reason}); a state needs files beside it: choose a "
-        "folder that you may write to, or copy the state into one"
-    )
+    way_out = "a state needs files beside it: choose a folder that you may write to, or copy the state into one"
+    return ValueError(f"{name} cannot be written in folder {str(folder)!r} ({reason}); {way_out}")
 
 
 def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
@@ -379,9 +318,7 @@ def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
     if path is not None and not all(os.access(place, os.W_OK, effective_ids=effective) for place in places):
         return _unwritable(name, Path(path).parent, str(error))
     if not isinstance(error, sqlite3.OperationalError) or "decode" in str(error):  # text that is no UTF-8
-        old = path is not None and "not a database" in str(error) and Path(path).read_bytes()[:2] == b"PK"
-        advice = "; states of versions before 0.2 were: observe the values again into a new file" if old else ""
-        return ValueError(f"{name} is damaged or no state of prophecy's streams: {error}{advice}")
+        return ValueError(f"{name} is damaged or no state of prophecy's streams: {error}")
     return _unopened(name, error)
 
 

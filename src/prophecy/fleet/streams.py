@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,46 +16,29 @@ from numpy.typing import NDArray
 from prophecy.fleet.answers import ANSWER, ROW, Refused, stamps_of
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
-from prophecy.fleet.slots import PARTS
-from prophecy.fleet.store import Store, layout
+from prophecy.fleet.states import LAYOUT
+from prophecy.fleet.store import Store
 
 
 @dataclass(frozen=True)
 class Log:
-    """How often the log of a file is shortened, how far, and how long one turn of a costly batch is."""
+    """How often the log of a file is shortened, and how far."""
 
-    per_save: int = 512
-    """Rows of the log for each stream saved: a state is as many bytes as some thousand rows, and a row replayed costs
-    some 4 µs against some 250 µs for a state written."""
-
-    kept_rows: int = 4096
-    """Rows kept at least, to be read again by `Fleet.batches`."""
-
-    turn: float = 0.05
-    """Seconds after which a transaction of `Fleet.observe_some` takes no further rows."""
+    per_save: int = 512  # rows for each stream saved: a row replayed costs 4 µs, a state written 250 µs
+    kept_rows: int = 4096  # rows kept at least, to be read again by `Fleet.batches`
 
 
 LOG = Log()
 
-ERROR_HALF_WIDTHS = 3.0
-"""Half widths from its prediction beyond which a value is an error, whatever the stretch around it is. At a level of
-0.9 and with normal errors these are 4.9 standard deviations: one value in a million."""
-
-RESTORED = 80.0
-"""Steps that a stream brought into memory counts as: 250 µs against 3 µs (benchmarks/results/fleet.json, "states")."""
-
-PIECE = 512
-"""Rows of a turn looked at for a further piece."""
-
-SAVED_AT_ONCE = 256
-"""Streams saved in one transaction when a fleet is closed: some 20 MB, a tenth of a second."""
+ERROR_HALF_WIDTHS = 3.0  # beyond which a value is an error: 4.9 deviations of normal errors at a level of 0.9
+RESTORED = 80  # steps that a stream brought into memory counts as: 250 µs against 3 µs (results/fleet.json, "states")
+SAVED_AT_ONCE = 256  # streams saved in one transaction when a fleet is closed: some 20 MB, a tenth of a second
 
 SETTLED = 64
 """Rows of a stream before its first event. Of the first 8 rows of random walks 4 % have a score above 3.3 (one in
 2 000), of rows 32 to 64 0.25 %, of later ones 0.05 %, which is what such a score means."""
 
-CLOSE = 1e-9
-"""Recorded and recomputed answers may differ by this share of mean and width: other processors round otherwise."""
+CLOSE = 1e-9  # share of mean and width that answers may differ by when recomputed: other processors round otherwise
 
 
 class Streams:
@@ -70,9 +54,9 @@ class Streams:
         create: bool,
         log: Log = LOG,
     ) -> None:
-        self._log, self._stale = log, False
-        self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
-        made = {"layout": layout(PARTS.values()), "dt": dt, "level": 0.9 if level is None else float(level)}
+        self._log, self._stale, self._rate, self._memory = log, False, rate, memory
+        self._durable, self._process = path is not None, os.getpid()
+        made = {"layout": LAYOUT, "dt": dt, "level": 0.9 if level is None else level}
         self._store: Store | None = Store(path, create, made)
         try:
             self._agree("layout", made["layout"])
@@ -91,8 +75,12 @@ class Streams:
             # SQLite's locks do not pass to a child: what it acknowledged would be overwritten by its parent.
             raise ValueError("the fleet was opened by another process, before a fork; open it in the one that uses it")
         if self._stale:
-            self._stale = False
-            self._recover()
+            try:
+                self._stale = False
+                self._recover()
+            except BaseException:
+                self._stale = True
+                raise
         return self._store
 
     @property
@@ -105,6 +93,17 @@ class Streams:
     def closed(self) -> bool:
         return self._store is None
 
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything in the block or nothing, in the file and in memory: where it fails, memory is recovered from the
+        file when it is next asked for, and not here: whoever interrupted it may not want to wait."""
+        try:
+            with self.store.transaction():
+                yield
+        except BaseException:
+            self._stale = self._durable
+            raise
+
     def _agree(self, name: str, asked: Any) -> Any:
         """What a file was made with, which must be what is asked for, if anything is."""
         store = self.store
@@ -114,8 +113,6 @@ class Streams:
                 raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
             raise ValueError(f"{store.name} was made with {name}={known}, and is opened with {name}={asked}")
         return known
-
-    # After a crash.
 
     def _recover(self) -> None:
         """Forget what is in memory, and take in again what the log has and the saved states lack; the answers must be
@@ -133,7 +130,7 @@ class Streams:
             if not news.any():
                 continue
             self.held.batch = batch
-            with store.transaction():
+            with self.transaction():
                 lost = self.unreadable({keys[stream] for stream in rows["stream"][news].tolist()})
                 news &= [keys[stream] not in lost for stream in rows["stream"].tolist()]
                 seen |= {stream: last for stream, key in keys.items() if key in lost}
@@ -158,14 +155,11 @@ class Streams:
             same = (old == new) | (np.isnan(old) & np.isnan(new))
             with np.errstate(invalid="ignore"):
                 same |= np.abs(old - new) <= CLOSE * np.maximum(scale, np.abs(old))
-            if not same.all():
-                row = int(np.argmin(same))
+            for row in np.flatnonzero(~same):
                 raise ValueError(
                     f"{self.store.name}: {name} of {keys[row]!r} was {old[row]} when batch {batch} was answered and is "
                     f"{new[row]} now: the file was changed, or written by another version"
                 )
-
-    # Observing.
 
     def observe(
         self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes, steps: int | None = None
@@ -175,46 +169,24 @@ class Streams:
         store, held = self.store, self.held
         which = self.check_times(keys, rows)
         held.batch += 1
-        try:
-            with store.transaction():
-                taken = self._take(keys, which, timed, rows) if steps is None else self._turn(keys, timed, rows, steps)
-                before, rarest = taken
-                keys, rows = keys[: len(before)], rows[: len(before)]
-                events = self._note_events(rows, before, rarest)
-                if self._durable:
-                    store.append(held.batch, rows, note)
-                    self._save_some(len(rows))
-        except BaseException:
-            self._stale = self._durable  # and not recovered here: whoever interrupted it may not want to wait
-            raise
+        with self.transaction():
+            taken = self._take(keys, which, timed, rows) if steps is None else self._turn(keys, timed, rows, steps)
+            rows = rows[: taken.shape[1]]
+            events = self._note_events(rows, *taken)
+            if self._durable:
+                store.append(held.batch, rows, note)
+                self._save_some(len(rows))
         return events
 
     def _turn(self, keys: list[str], timed: bool, rows: NDArray[np.void], steps: int) -> NDArray[np.int64]:
-        """The first rows: those that may take so many steps, and further such pieces while `Log.turn` lasts. So a turn
-        ends in time even where a piece takes all that it may, which hardly one does."""
-        end, noted, done = time.monotonic() + self._log.turn, [], 0
-        while done < len(rows) and (not done or time.monotonic() < end):
-            some = slice(done, done + PIECE if done else None)
-            which = self._affordable(keys[some], rows[some], steps)
-            noted.append(self.held.run(which, timed, rows[done : done + len(which)]))
-            done += len(which)
-        return np.concatenate(noted, axis=1) if noted else np.zeros((2, 0), np.int64)
-
-    def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> NDArray[np.int64]:
-        """The slots of the first rows, as many as take so many steps at most and have room in memory, one at least;
-        a stream that is brought there counts as well."""
-
-        def count(costs: NDArray[np.float64]) -> int:
-            return max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
-
-        held, costs = self.held, np.ones(len(keys))
-        first = dict(zip(keys[::-1], range(len(keys))[::-1], strict=True))
-        costs[[row for key, row in first.items() if key not in held.slot_of]] = RESTORED
-        costs[sorted(first.values())[held.capacity :]] = steps
-        keys = keys[: count(costs)]
+        """The first rows: until they have taken so many steps. Streams that are brought into memory count as well, and
+        there has to be room for all."""
+        held, names = self.held, list(dict.fromkeys(keys))
+        absent = [key for key in names if key not in held.slot_of]
+        staying = {*names[: held.capacity]}.difference(absent[max(1, steps // RESTORED) :])
+        keys = keys[: next((row for row, key in enumerate(keys) if key not in staying), None)]
         held.hold(dict.fromkeys(keys))
-        which = held.which(keys)
-        return which[: count(held.slots.costs(which, rows[: len(which)]))]
+        return held.run(held.which(keys), timed, rows[: len(keys)], steps)
 
     def check_times(self, keys: list[str], rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates. Returns the
@@ -227,9 +199,7 @@ class Streams:
         kinds = dict(zip(begun, stamps_of(np.frombuffer(b"".join(begun.values()), ROW)).tolist(), strict=True))
         for row in absent:
             known[row] = kinds.setdefault(keys[row], int(given[row]))
-        wrong = (known >= 0) & (known != given)
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        for row in np.flatnonzero((known >= 0) & (known != given)).tolist():
             names = ("missing", "a number", "a date")
             had, has = names[known[row]], names[given[row]]
             raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
@@ -259,7 +229,7 @@ class Streams:
     ) -> NDArray[np.int64]:
         """Events for rows rarer than the rate, half of which is for single values and half for recent stretches."""
         numbers = np.zeros(len(rows), np.int64)
-        by_score = rows["score"] > -np.log10(self._rate / 2)
+        by_score = rows["score"] > math.log10(2.0) - math.log10(self._rate)
         rare = by_score | (rows["alarm"] >= 1.0 - self._rate / 2)
         places = np.flatnonzero(rare & (before >= SETTLED))
         if len(places):
@@ -269,27 +239,26 @@ class Streams:
         return numbers
 
     def _save_some(self, rows: int) -> None:
-        """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
+        """Save the streams whose states are oldest, a few after each batch."""
         self._owed += rows / self._log.per_save
-        count, self._owed = int(self._owed), self._owed % 1.0
-        if count:
-            self._save(count)
+        if self._owed >= 1.0:
+            self._save(int(self._owed))
+            self._owed %= 1.0
 
     def _save(self, count: int) -> None:
+        """Save so many streams, those whose states are oldest, and forget the log before them."""
         self.held.save(self.held.unsaved()[:count])
         self.store.trim(min(self.held.complete() + 1, self.store.first_kept(self._log.kept_rows)))
-
-    # Care.
 
     def checkpoint(self, seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
         while self._durable and len(self.held.unsaved()) and time.monotonic() < end:
-            with self.store.transaction():
+            with self.transaction():
                 self._save(SAVED_AT_ONCE)
 
     def readable(self) -> list[str]:
         """All keys, after reading all streams, so that those that cannot be read are set aside."""
-        with self.store.transaction():
+        with self.transaction():
             self.unreadable(self.store.keys())
         return self.store.keys()
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy.forecasting.series import Array, Indices, Mask
 from prophecy.forecasting.settings import Settings
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-
+_LEAST = 1e-3  # of the largest weight: orders with less are left out
 _UNIT = 0.9999  # largest modulus of a root: what was solved from noise may not explode
 
 
@@ -34,21 +31,31 @@ class FittedAutoregressions:
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         orders, most = self.coefficients.shape
-        past = (x[origins[:, None] - 1 - np.arange(most)] - self.centre)[:, None, :].repeat(orders, axis=1)
-        response, squares = np.zeros((orders, most)), np.zeros((orders, steps))
-        path = np.empty((steps, len(origins), orders))
-        response[:, 0] = 1.0
-        for h in range(steps):
-            ahead = self.intercepts + np.einsum("iok,ok->io", past, self.coefficients)
-            past = np.concatenate([ahead[:, :, None], past[:, :, :-1]], axis=2)
-            path[h] = ahead
-            squares[:, h] = response[:, 0] ** 2
-            following = np.einsum("ok,ok->o", response, self.coefficients)
-            response = np.concatenate([following[:, None], response[:, :-1]], axis=1)
-        locations = np.einsum("hio,o->ih", path, self.weights)
-        spread = np.einsum("hio,o->ih", (path - locations.T[:, :, None]) ** 2, self.weights)
-        noise = self.weights @ (self.variances[:, None] * np.cumsum(squares, axis=1))
-        return locations + self.centre, np.sqrt(noise + spread)
+        past = np.column_stack([x[origins[:, None] - 1 - np.arange(most)] - self.centre, np.ones(len(origins))])
+        step = np.concatenate([companions(self.coefficients), np.zeros((orders, most, 1))], axis=2)
+        step = np.concatenate([step, np.eye(1, most + 1, most)[None].repeat(orders, axis=0)], axis=1)
+        step[:, 0, most] = self.intercepts
+        rows = _first_rows(step, steps)
+        path = rows @ past.T
+        response = np.concatenate([np.ones((orders, 1)), rows[:, :-1, 0]], axis=1)
+        locations = np.tensordot(self.weights, path, 1)
+        spread = np.tensordot(self.weights, (path - locations) ** 2, 1)
+        noise = self.weights @ (self.variances[:, None] * np.cumsum(response**2, axis=1))
+        return locations.T + self.centre, np.sqrt(noise + spread.T)
+
+
+def companions(coefficients: Array) -> Array:
+    """(orders, lags, lags): what takes the latest values, newest first, one step ahead."""
+    orders, most = coefficients.shape
+    return np.concatenate([coefficients[:, None], np.eye(most - 1, most)[None].repeat(orders, axis=0)], axis=1)
+
+
+def _first_rows(step: Array, steps: int) -> Array:
+    """(orders, steps, size): the first rows of the powers 1 … steps of matrices (orders, size, size)."""
+    rows, power = step[:, :1], step
+    while rows.shape[1] < steps:
+        rows, power = np.concatenate([rows, rows @ power], axis=1), power @ power
+    return rows[:, :steps]
 
 
 def fit_autoregressions(x: Array, seen: Mask, settings: Settings) -> FittedAutoregressions | None:
@@ -67,24 +74,23 @@ def fit_autoregressions(x: Array, seen: Mask, settings: Settings) -> FittedAutor
     n = len(target)
     rows = np.column_stack([np.ones(n), lagged])
     gram, right, power = rows.T @ rows, rows.T @ target, float(target @ target)
-    coefficients, intercepts = np.zeros((most + 1, most)), np.zeros(most + 1)
-    variances, merit = np.zeros(most + 1), np.zeros(most + 1)
-    for p in range(most + 1):
-        some = gram[: p + 1, : p + 1]
-        c = np.linalg.solve(some + 1e-10 * np.diag(np.diag(some) + 1e-300), right[: p + 1])
-        left = max(power - float(c @ right[: p + 1]), 1e-13 * power + 1e-300)
-        k = p + 2
-        merit[p] = n * np.log(left / n) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
-        coefficients[p, :p], intercepts[p] = c[1:], c[0]
-        variances[p] = left / max(n - k, 1) * (1 + (p + 1) / n)
+    # Nested orders in one solve: rows and columns beyond an order's own are those of the unit matrix.
+    order = np.arange(most + 1)
+    own = np.tri(most + 1, dtype=np.bool_)
+    both = own[:, :, None] & own[:, None, :]
+    size = 1e-10 * np.diag(np.diag(gram) + 1e-300)
+    c = np.linalg.solve(np.where(both, gram + size, np.eye(most + 1)), np.where(own, right, 0.0)[:, :, None])[:, :, 0]
+    left, k = np.maximum(power - c @ right, 1e-13 * power + 1e-300), order + 2
+    merit = n * np.log(left / n) + 2 * k * (1 + (k + 1) / np.maximum(n - k - 1, 0.5))
+    variances = left / np.maximum(n - k, 1) * (1 + (order + 1) / n)
     weights = np.exp(-(merit - merit.min()) / 2)
-    kept = weights > 1e-3 * weights.max()
+    kept = weights > _LEAST
     weights = weights[kept] / weights[kept].sum()
-    stable = np.array([_stable(each) for each in coefficients[kept]])
-    return FittedAutoregressions(centre, stable, intercepts[kept], variances[kept], weights)
+    return FittedAutoregressions(centre, _stable(c[kept, 1:]), c[kept, 0], variances[kept], weights)
 
 
 def _stable(phi: Array) -> Array:
-    """Coefficients with every root inside the unit circle."""
-    radius = float(np.abs(np.roots(np.concatenate([[1.0], -phi]))).max(initial=0.0))
-    return phi if radius < _UNIT else phi * (_UNIT / radius) ** np.arange(1, len(phi) + 1)
+    """Coefficients (orders, lags) with every root inside the unit circle."""
+    radius = np.abs(np.linalg.eigvals(companions(phi))).max(axis=1)
+    shrunk = np.minimum(_UNIT / np.maximum(radius, _UNIT), 1.0)
+    return np.asarray(phi * shrunk[:, None] ** np.arange(1, phi.shape[1] + 1))

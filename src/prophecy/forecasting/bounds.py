@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
+from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Context
 
-Array = NDArray[np.float64]
 Bounds: TypeAlias = tuple[float | None, float | None] | None
 
 _MIDDLE = len(PROBABILITIES) // 2
+_VISITS = 3  # of an end of the range, apart from each other, that make it a bound
 
 
 def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
@@ -41,24 +41,35 @@ def bounded(
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Quantiles (probabilities, horizon, variables) and point (horizon, variables) inside the bounds, and notes.
 
-    Without bounds, variables that were never negative in the context stay so, except where the path of a law (law:
-    whether one was found) leads below zero: a height or a temperature may, and the law says so. No interval loses its
+    Without bounds, variables stay inside what they never pass (`_never_passed`), except where the path of a law (law:
+    whether one was found) leads beyond: a height or a temperature may, and the law says so. No interval loses its
     width.
     """
     if limits is not None:
         return _squeezed(grid, *limits, settings.bound_share), np.clip(point, *limits), _said(point, context, *limits)
-    never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
-    touched = never & (grid.min(axis=(0, 1)) < 0)
+    low, high = np.array([_never_passed(column) for column in context.full.T]).T
+    touched = context.varying & ((grid.min(axis=(0, 1)) < low) | (grid.max(axis=(0, 1)) > high))
     if law:
-        touched &= point.min(axis=0) >= 0
+        touched &= ((point >= low) & (point <= high)).all(axis=0)
     if not touched.any():
         return grid, point, ()
-    grid, point = grid.copy(), np.where(touched, np.maximum(point, 0.0), point)
-    grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf, settings.bound_share)
-    count = int(touched.sum())
-    several = "1 variable was" if count == 1 else f"{count} variables were"
-    which = "The series was" if len(never) == 1 else several
-    return grid, point, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
+    grid, point = grid.copy(), np.where(touched, np.clip(point, low, high), point)
+    for v in np.nonzero(touched)[0]:
+        grid[:, :, v] = _squeezed(grid[:, :, v], low[v], high[v], settings.bound_share)
+    several = "1 variable was" if touched.sum() == 1 else f"{touched.sum()} variables were"
+    which = "The series was" if len(touched) == 1 else several
+    ends = sorted({end for end in (*low[touched], *high[touched]) if np.isfinite(end) and end})
+    what = f"beyond {' or '.join(f'{end:g}' for end in ends)}" if ends else "negative"
+    return grid, point, (f"{which} never {what}, so the forecast is not either; bounds= sets other limits.",)
+
+
+def _never_passed(column: Array) -> tuple[float, float]:
+    """Zero where a series was never negative, and an end of its range that it comes back to again and again, more often
+    than to any other value: humidity at 100 %."""
+    values, counts = np.unique(column, return_counts=True)
+    visits = [np.sum(np.diff(column == end, prepend=False) & (column == end)) for end in (values[0], values[-1])]
+    low, high = (counts[end] == counts.max() and visits[end] >= _VISITS for end in (0, -1))
+    return values[0] if low else 0.0 if values[0] >= 0 else -np.inf, values[-1] if high else np.inf
 
 
 def _said(point: Array, context: Context, low: float, high: float) -> tuple[str, ...]:

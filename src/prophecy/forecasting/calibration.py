@@ -2,9 +2,10 @@
 
     error / expected deviation = k · Student(ν),    (k, ν) on a grid,    p(k, ν | errors) ∝ prior(k) · likelihood
 
-Before any error is known, log k is normal around what so short a context makes likely, as sure as `expected_count`
-forecasts would make it. Errors at other leads count less by the octave, as they do for weights. Quantiles are those of
-the posterior mixture of Student's distributions: few errors have wide tails, many show how wide theirs are.
+Before any error is known, log k is normal around log(1 + lead / n), as sure as `expected_count` forecasts would make
+it: over the time ahead something may change that n values did not show. Errors at other leads count less by the octave,
+as they do for weights. Quantiles are those of the posterior mixture of Student's distributions: few errors have wide
+tails, many show how wide theirs are.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln, stdtr
+from scipy.special import gammaln, ndtri, stdtr
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.scorer import Rolling, bands
-from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
+from prophecy.forecasting.scorer import Rolling, bands, nearby
+from prophecy.forecasting.series import Array
+from prophecy.forecasting.settings import DEFAULT, Settings
 
 _SCALES = np.geomspace(1 / 16, 16, 41)  # k: 15 % apart, closer than any errors tell
 _FREEDOMS = np.array([2.5, 4.0, 8.0, 40.0])  # ν: from barely a variance to normal
@@ -47,9 +46,9 @@ def standard_quantiles(
             leads.append(lead)
             evidence.append(independent[lead - 1] * _likelihood(some))
     at = 2 ** np.arange(int(np.log2(horizon)) + 1)
-    likely = np.log1p(settings.expected_excess / np.sqrt(len(rolling.known)))
+    likely = np.log1p(at / len(rolling.known))[:, None]
     prior = -settings.expected_count * (np.log(_SCALES) - likely) ** 2
-    total = np.repeat(prior[:, None], len(_FREEDOMS), axis=1) + np.zeros((len(at), 1, 1))
+    total = np.repeat(prior[:, :, None], len(_FREEDOMS), axis=2)
     if leads:
         apart = np.abs(np.log2(at[:, None] / np.array(leads)))
         total = total + np.tensordot(settings.octave**apart, np.array(evidence), 1)
@@ -61,10 +60,59 @@ def standard_quantiles(
 
 
 def _likelihood(z: Array) -> Array:
-    """(scales, freedoms): the mean log density of z."""
-    squares = (z / _SCALES[:, None]) ** 2
-    found = [
-        gammaln((nu + 1) / 2) - gammaln(nu / 2) - np.log(nu) / 2 - (nu + 1) / 2 * np.log1p(squares / nu).mean(axis=1)
-        for nu in _FREEDOMS
-    ]
-    return np.asarray(np.stack(found, axis=1) - np.log(_SCALES)[:, None])
+    """(scales, freedoms): the mean log density of z, each shared between its two neighbours of `_AT`."""
+    place = np.minimum(np.interp(np.abs(z), _AT, np.arange(len(_AT))), len(_AT) - 1.001)
+    low = place.astype(np.intp)
+    share = np.bincount(low, 1 - place + low, len(_AT)) + np.bincount(low + 1, place - low, len(_AT))
+    return np.asarray(np.tensordot(share / len(z), _log_densities(), 1))
+
+
+@cache
+def _log_densities() -> Array:
+    """(at, scales, freedoms): of k · Student(ν) at `_AT`."""
+    nu, unit = _FREEDOMS, gammaln((_FREEDOMS + 1) / 2) - gammaln(_FREEDOMS / 2) - np.log(_FREEDOMS) / 2
+    squares = (_AT[:, None, None] / _SCALES[:, None]) ** 2
+    return np.asarray(unit - (nu + 1) / 2 * np.log1p(squares / nu) - np.log(_SCALES)[:, None])
+
+
+def dependence(errors: Array, steps: int, settings: Settings = DEFAULT) -> Array:
+    """(steps - 1,): the correlation of consecutive errors of rolling forecasts, each step with those around it; the
+    last one that was rolled counts for all further ones."""
+    scale = nearby(errors, squares=True)
+    scores = errors / np.where(scale > 0, scale, 1.0)
+    products = scores[:, 1:] * scores[:, :-1]
+    there = np.isfinite(products)
+    if not there.any():
+        return np.full(steps - 1, settings.dependence)
+    total = np.where(there, products, 0.0).sum(axis=0)
+    squares = np.where(there, (scores[:, 1:] ** 2 + scores[:, :-1] ** 2) / 2, 0.0).sum(axis=0)
+    pooled = float(total.sum()) / max(float(squares.sum()), 1e-300)
+    share = there.sum(axis=0) / (there.sum(axis=0) + settings.dependence_pairs)
+    found = np.clip(share * total / np.maximum(squares, 1e-300) + (1 - share) * pooled, -0.99, 0.999)
+    return np.concatenate([found, np.repeat(found[-1:], steps)])[: steps - 1]
+
+
+def between(errors: Array, settings: Settings = DEFAULT) -> Array:
+    """The correlation of the variables' errors, (variables, forecasts), drawn towards none where these are few."""
+    variables = len(errors)
+    errors = errors[:, np.isfinite(errors).all(axis=0)]
+    count = errors.shape[1]
+    if variables == 1 or count < 3:
+        return np.eye(variables)
+    shrunk = np.nan_to_num(np.corrcoef(errors), nan=0.0) * count / (count + variables + settings.dependence_pairs / 2)
+    np.fill_diagonal(shrunk, 1.0)
+    return np.asarray(shrunk)
+
+
+def upper_quantiles(sample: Array, independent: float) -> Array:
+    """At each level the quantile that `independent` draws need so that a new one stays below it so often.
+
+    Beyond the largest error the widths go on in proportion to those of a normal distribution.
+    """
+    shares = (2 * _UPPER - 1) * (1 + 1 / independent)
+    found = np.quantile(sample, np.minimum(shares, 1.0), axis=0, method="higher")
+    inside = max(int(np.sum(shares <= 1.0)), 1)
+    beyond = ndtri(_UPPER[inside - 1 :]) / ndtri(_UPPER[inside - 1])
+    beyond = beyond.reshape(-1, *[1] * (found.ndim - 1))
+    found[inside - 1 :] = np.maximum(found[inside - 1 :], found[inside - 1] * beyond)
+    return np.asarray(found)

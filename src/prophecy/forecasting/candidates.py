@@ -6,21 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.known import adjusted
-from prophecy.forecasting.of_time import polynomial, waves
-from prophecy.forecasting.profiles import MeanProfile
+from prophecy.forecasting.of_time import fit_line, waves
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
-from prophecy.forecasting.seasons import seasonal
-from prophecy.forecasting.series import VALUES, Candidate, Fit, Fitted, Scale, Series, logarithms
+from prophecy.forecasting.seasons import MeanProfile, seasonal
+from prophecy.forecasting.series import VALUES, Array, Candidate, Fit, Fitted, Scale, Series, logarithms
 from prophecy.forecasting.settings import Settings
-from prophecy.forecasting.sigmoids import fit_sigmoids
 from prophecy.forecasting.smoothers import fit_smoothers
-
-Array = NDArray[np.float64]
 
 
 def candidates(series: Series, settings: Settings) -> Iterator[Candidate]:
@@ -35,12 +30,10 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
     for scale in scales:  # what is described on two scales is no likelier for that
         yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
-    more = seasonal(lambda x, seen, steps: fit_sigmoids(x, seen, settings), series.seasons, settings)
-    yield Candidate("sigmoids", "sigmoid curves", VALUES, more)
+    yield Candidate("line", "straight line", VALUES, seasonal(fit_line, series.seasons, settings))
     yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most))
-    yield Candidate("constant", "constant", VALUES, seasonal(polynomial(0), series.seasons, settings))
     if series.seasons:
-        yield from _profiles(series.seasons, settings)
+        yield from _profiles(min(series.seasons), settings)
     rest = resting(series, settings)
     if rest is not None:
         yield Candidate(
@@ -49,16 +42,15 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
 
 
 def _on(scale: Scale, series: Series, settings: Settings) -> Iterator[Candidate]:
-    of, log, seasons = scale.name, scale is not VALUES, series.seasons
+    of, seasons = scale.name, series.seasons
 
     def smoothers(half_slope: bool) -> Fit:
-        return lambda x, seen, steps: fit_smoothers(x, seasons, log, half_slope, settings)
+        return lambda x, seen, steps: fit_smoothers(x, seasons, half_slope, settings)
 
     autoregressions = seasonal(lambda x, seen, steps: fit_autoregressions(x, seen, settings), seasons, settings)
     yield Candidate("smoothers", f"smoothers{of}", scale, smoothers(half_slope=False))
     yield Candidate("theta", f"Theta{of}", scale, smoothers(half_slope=True))
     yield Candidate("autoregression", f"autoregression{of}", scale, autoregressions)
-    yield Candidate("line", f"straight line{of}", scale, seasonal(polynomial(1), seasons, settings))
     if np.mean(series.seen) >= settings.readout_seen:
         yield from _readouts(series, scale, settings)
 
@@ -69,8 +61,7 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
     def readout(memory: Array) -> Fit:
         return lambda x, seen, steps: fit_readout(x, steps, memory, settings)
 
-    counts = [k * short for k in settings.readout_seasons] if short > 1 else list(settings.readout_lags)
-    for count in counts:
+    for count in (settings.readout_seasons * short,) if short > 1 else settings.readout_lags:
         if 2 <= count <= settings.readout_most and length >= 3 * count:
             yield Candidate("readout", f"direct readout of {count} values{of}", scale, readout(lags(count)))
     if short > 1 and 2 * short <= settings.readout_most:
@@ -82,13 +73,10 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
         yield Candidate("readout", f"direct readout of a HiPPO memory of {window} values{of}", scale, readout(memory))
 
 
-def _profiles(seasons: tuple[int, ...], settings: Settings) -> Iterator[Candidate]:
-    short, long = min(seasons), max(seasons)
-    week = long if long > short else 7 * short
-    for season in (short, week):
-        for cycles in settings.profile_cycles:
-            label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
-            yield Candidate("profile", label, VALUES, _after(cycles * season, MeanProfile(season, cycles)))
+def _profiles(season: int, settings: Settings) -> Iterator[Candidate]:
+    for cycles in settings.profile_cycles:
+        label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
+        yield Candidate("profile", label, VALUES, _after(cycles * season, MeanProfile(season, cycles)))
 
 
 def _after(least: int, fitted: Fitted) -> Fit:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks
 from prophecy.forecasting.of_time import frequencies
 from prophecy.forecasting.outliers import outliers
+from prophecy.forecasting.series import Array, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Context, Rows, fastest_period
 from prophecy.laws.features import Units
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 """Largest magnitude taken: squares of values ten decades beyond it are still numbers."""
@@ -28,14 +26,13 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     remarks = _set_aside(raw, aside)
     raw[aside] = np.nan
     overdue = _overdue(np.isnan(raw), settings)
-    raw = raw[_empty_at_start(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
+    used = slice(_empty_at_start(np.isnan(raw[: len(raw) - overdue])), len(raw) - overdue)
+    raw, aside = raw[used], aside[used]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
-    varying = full.max(axis=0) > full.min(axis=0)
-    centre, scale = full[:, varying].mean(axis=0), _deviation(full[:, varying])
-    varying[varying] = np.isfinite(scale) & (scale > 0)
-    keep = np.isfinite(scale) & (scale > 0)
-    centre, scale = centre[keep], scale[keep]
+    deviation = _deviation(full)
+    varying = (full.max(axis=0) > full.min(axis=0)) & np.isfinite(deviation) & (deviation > 0)
+    centre, scale = full[:, varying].mean(axis=0), deviation[varying]
     scaled = (full[:, varying] - centre) / scale
     period = fastest_period(scaled)
     stride = int(np.clip(period / settings.per_period, 1, max(len(scaled) // settings.kept, 1)))

@@ -16,12 +16,11 @@ from prophecy.forecasting.batch import in_order
 from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
 from prophecy.forecasting.context import LARGEST, read
 from prophecy.forecasting.known import Known
+from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.forecasting.solve import Solution, followed, solve
 from prophecy.laws import inputs
 from prophecy.laws.context import Context
-
-Array = NDArray[np.float64]
 
 _USUAL = 1e-50, 1e50  # largest values between which products of a few of them are far from over- and underflow
 
@@ -53,24 +52,26 @@ def forecast(
     True
     """
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
-    rest: dict[str, Any] = {"season": season, "settings": settings}
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values) if known is None else 0
-    if exponent:
-        return _magnified(values, horizon, level, limits, exponent, rest)
-    ready = read(values, settings)
+    ready = read(_times(values, exponent), settings)
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
-        law = found is not None and found.system is not None
-        grid, point, remarks = bounded(grid, point, ready, limits, settings, law)
-    grid, point, next_step = grid[:, ready.overdue :], point[ready.overdue :], next_step[ready.overdue :]
+        law = None if found is None else found.system
+        inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
+        grid, point, remarks = bounded(grid, point, ready, inside, settings, law is not None)
+    grid, point = (_times(each, -exponent) for each in (grid[:, ready.overdue :], point[ready.overdue :]))
+    next_step = next_step[ready.overdue :]
     if np.ndim(values) == 1:
         grid, point, next_step = grid[..., 0], point[..., 0], next_step[..., 0]
     made = QuantileGrid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
     method, notes = (found.method, found.notes) if found else ("constant", ())
-    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes), point)
-    return answer if found is None else replace(answer, system=found.system)
+    notes = (*notes, *remarks, *ready.notes)
+    if exponent:
+        far = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
+        notes, law = (*notes, far), None if law is None else law.scaled(-exponent)
+    return replace(Forecast.from_grid(made, level, method, notes, point), system=law)
 
 
 def forecast_many(
@@ -93,13 +94,8 @@ def forecast_many(
     """
     horizon, level = _checks.whole("horizon", horizon), _level(level)
     checked_bounds(bounds)
-    options: dict[str, Any] = {
-        "season": season,
-        "bounds": bounds,
-        "known": known,
-        "settings": settings,
-    }
-    one = partial(forecast, horizon=horizon, level=level, **options)
+    rest: dict[str, Any] = {"season": season, "bounds": bounds, "known": known, "settings": settings}
+    one = partial(forecast, horizon=horizon, level=level, **rest)
     return in_order(one, contexts, jobs, progress)
 
 
@@ -113,22 +109,9 @@ def _unusual(values: ArrayLike) -> int:
     return -int(np.frexp(largest)[1]) if unusual else 0
 
 
-def _magnified(
-    values: ArrayLike, horizon: int, level: float, limits: tuple[float, float] | None, exponent: int, rest: Any
-) -> Forecast:
-    """The forecast of values times 2 ** exponent (exact, but for subnormal numbers), in their own units again."""
-    # Two steps: the power itself may be more than a float holds.
-    first, second = exponent // 2, exponent - exponent // 2
-    low, high = (float(np.ldexp(np.ldexp(v, first), second)) for v in limits or (-np.inf, np.inf))
-    bounds = None if limits is None else (low, high)
-    large = forecast(np.ldexp(np.ldexp(np.asarray(values), first), second), horizon, level, bounds=bounds, **rest)
-    grid = large.distribution
-    assert isinstance(grid, QuantileGrid)
-    small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
-    point = np.ldexp(np.ldexp(np.asarray(large.point), -first), -second)
-    note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
-    made = Forecast.from_grid(small, level, large.method, (*large.notes, note), point)
-    return made if large.system is None else replace(made, system=large.system.scaled(-exponent))
+def _times(values: ArrayLike, exponent: int) -> Any:
+    """values times 2 ** exponent, exact but for subnormal numbers; in two steps, as the power may be no float."""
+    return np.ldexp(np.ldexp(np.asarray(values), exponent // 2), exponent - exponent // 2) if exponent else values
 
 
 def _level(level: float) -> float:
@@ -169,7 +152,7 @@ def _quantiles(
 
 
 def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:
-    """Quantiles at every sample from those at every `stride`-th: the median by polynomials, distances by lines."""
+    """Quantiles at every sample from those at every `stride`-th: the median by splines, distances by lines."""
     stride = context.stride
     if stride == 1:
         return found.quantiles[:, :horizon]
@@ -189,21 +172,9 @@ def _finer(context: Context, path: Array, horizon: int) -> Array:
     stride = context.stride
     if stride == 1:
         return path[:horizon]
+    from scipy.interpolate import make_interp_spline
+
     past = context.full[(len(context.full) - 1) % stride :: stride][-4:, context.varying]
-    return _between_samples(np.concatenate([past, path]), len(past), stride, horizon)
-
-
-def _between_samples(joined: Array, before: int, stride: int, horizon: int) -> Array:
-    """Values at every sample from (samples, variables) at every `stride`-th, by polynomials through eight of them.
-
-    before: how many of them are past, the newest of them at time 0.
-    """
-    at = before - 1 + np.arange(1, horizon + 1) / stride
-    width = min(8, len(joined))
-    first = np.clip(np.floor(at).astype(np.intp) - 3, 0, len(joined) - width)
-    out = np.zeros((horizon, joined.shape[1]))
-    for j in range(width):
-        others = [m for m in range(width) if m != j]
-        weight = np.prod([(at - first - m) / (j - m) for m in others], axis=0)
-        out += weight[:, None] * joined[first + j]
-    return out
+    joined, at = np.concatenate([past, path]), np.arange(1, horizon + 1)
+    times = stride * np.arange(1 - len(past), len(path) + 1)
+    return np.asarray(make_interp_spline(times, joined, k=min(7, len(joined) - 1))(at))

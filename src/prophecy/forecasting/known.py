@@ -1,10 +1,8 @@
 """What is known in advance: prices, holidays, weather. A linear effect, solved in context, judged by the one scorer.
 
-Every candidate of one variable is tried with and without it. The effect b of regressors r on x is solved by ridge
-regression, not of x on r themselves (trends and seasons of both would pass for an effect) but of their differences:
-from one value to the next, from one season to the next, or from a local mean, whichever leaves least. The ridge is the
-one with the least leave-one-out error, in closed form from one singular value decomposition. The candidate describes
-x - r b, and r b of the future is added. Each regressor costs `known_cost` nats of prior.
+Every candidate of one variable is tried with and without. The effect b of regressors r on x is solved by ridge
+regression of differences, from one value or season to the next or from a local mean, whichever leaves least: trends and
+seasons of both would pass for an effect. The ridge has the least leave-one-out error. The candidate describes x - r b.
 """
 
 from __future__ import annotations
@@ -15,14 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Candidate, Fitted, Series
+from prophecy.forecasting.series import Array, Candidate, Fitted, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 SHOWN = 4  # regressors whose size is reported
 

@@ -7,20 +7,18 @@ kept: the kept values themselves, their monomials, or the kernel with every reme
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from prophecy.bases import legt
+from prophecy.forecasting.series import Array, Indices
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import solve
 from prophecy.laws.features import Monomials
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 #: Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
 NUGGETS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
@@ -63,12 +61,12 @@ class FittedMap:
     """next = newest + readout(features(memory)); a range away from the values it was solved from it knows nothing."""
 
     memory: Memory
-    readout: Monomial | Kernel
+    readout: Callable[[Array], Array]
     low: Array
     high: Array
 
     @classmethod
-    def within(cls, memory: Memory, readout: Monomial | Kernel, values: Array) -> FittedMap:
+    def within(cls, memory: Memory, readout: Callable[[Array], Array], values: Array) -> FittedMap:
         low, high = values.min(axis=0), values.max(axis=0)
         return cls(memory, readout, 2 * low - high, 2 * high - low)
 
@@ -88,28 +86,8 @@ class FittedMap:
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class Monomial:
-    monomials: Monomials
-    coefficients: Array
-
-    def __call__(self, kept: Array) -> Array:
-        return self.monomials(kept.T).T @ self.coefficients
-
-
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """The inverse multiquadric: as smooth as a Gaussian, and it does not forget between distant points."""
-
-    centres: Array
-    width: float
-    coefficients: Array
-
-    def __call__(self, kept: Array) -> Array:
-        return kernel(kept, self.centres, self.width) @ self.coefficients
-
-
 def kernel(a: Array, b: Array, width: float) -> Array:
+    """The inverse multiquadric: as smooth as a Gaussian, and it does not forget between distant points."""
     from scipy.spatial.distance import cdist
 
     return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
@@ -127,7 +105,7 @@ def fit_polynomial_map(
     if monomials.size > settings.determined * len(index):
         return None
     coefficients = solve(monomials(kept.T).T, values[index + 1] - values[index], ridge)
-    return FittedMap.within(memory, Monomial(monomials, coefficients), values)
+    return FittedMap.within(memory, lambda some: monomials(some.T).T @ coefficients, values)
 
 
 def fit_kernel_map(
@@ -137,20 +115,20 @@ def fit_kernel_map(
 
     quick: one width, and the latest states alone.
     """
-    index, widths = rows.remembering(memory.length), settings.kernel_widths
+    index, widths, tuned = rows.remembering(memory.length), settings.kernel_widths, settings.kernel_tuned
     if len(index) < 4:
         return None
     if quick:
-        index, widths = index[-settings.kernel_tuned :], widths[1:2]
+        index, widths, tuned = index[-tuned:], widths[1:2], tuned // 2
     kept, rise = memory.read(values, index), values[index + 1] - values[index]
-    _, nugget, width = min(_tuned(kept, rise, share, settings) for share in widths)
+    _, nugget, width = min(_tuned(kept, rise, share, tuned) for share in widths)
     gram = kernel(kept, kept, width)
     gram[np.diag_indices_from(gram)] += nugget
     try:
         coefficients = cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), rise)
     except np.linalg.LinAlgError:
         return None
-    return FittedMap.within(memory, Kernel(kept, width, coefficients), values)
+    return FittedMap.within(memory, lambda some: kernel(some, kept, width) @ coefficients, values)
 
 
 def left_open(values: Array, rows: Rows, settings: Settings = DEFAULT) -> float:
@@ -160,13 +138,14 @@ def left_open(values: Array, rows: Rows, settings: Settings = DEFAULT) -> float:
     if len(rows) < settings.least:
         return 1.0
     rise = values[rows.index + 1] - values[rows.index]
-    error = _tuned(values[rows.index], rise, settings.kernel_widths[1], settings)[0]
+    error = _tuned(values[rows.index], rise, settings.kernel_widths[1], settings.kernel_tuned)[0]
     return error / max(float(np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2))), 1e-300)
 
 
-def _tuned(kept: Array, rise: Array, share: float, settings: Settings) -> tuple[float, float, float]:
-    """Least leave-one-out error of a kernel `share` times as wide as the states are spread, its nugget, its width."""
-    some = np.unique(np.linspace(0, len(kept) - 1, min(settings.kernel_tuned, len(kept))).astype(np.intp))
+def _tuned(kept: Array, rise: Array, share: float, count: int) -> tuple[float, float, float]:
+    """Least leave-one-out error of a kernel `share` times as wide as the states are spread, its nugget, its width; from
+    `count` of the states."""
+    some = np.unique(np.linspace(0, len(kept) - 1, min(count, len(kept))).astype(np.intp))
     width = share * (float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0)
     return *leave_one_out(kept[some], rise[some], width), width
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.rare import rare_quantiles, resting
 from prophecy.forecasting.scorer import Ahead, Part, Rolling, weights
-from prophecy.forecasting.series import VALUES, Series
+from prophecy.forecasting.series import VALUES, Array, Series
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
 
 _TINY = 1e-300  # keeps divisions defined; nothing measured is so small
 _UPPER = PROBABILITIES[len(PROBABILITIES) // 2 + 1 :]
@@ -44,21 +41,14 @@ class Mixture:
         return self.weight("rare") >= settings.rare_least
 
     @property
-    def joint(self) -> float:
-        """What all candidates of all variables together contribute, over all steps."""
-        return float(sum(w.mean() for w, part in self._pairs() if part.joint))
-
-    @property
     def adjusted(self) -> float:
         """What all candidates with regressors contribute, over all steps."""
         return float(sum(w.mean() for w, part in self._pairs() if part.candidate.regressors))
 
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
-        found = sorted(
-            ((float(w.mean()), part.candidate.label) for w, part in self._pairs()), key=lambda pair: -pair[0]
-        )
-        return [pair for pair in found if pair[0] > _SMALL]
+        found = [(float(w.mean()), part.candidate.label) for w, part in self._pairs()]
+        return sorted((pair for pair in found if pair[0] > _SMALL), key=lambda pair: -pair[0])
 
     def quantiles(self, settings: Settings) -> Array:
         """(probabilities, horizon). Of values with one sign, steps from the path towards zero are taken in logarithms,
@@ -71,10 +61,14 @@ class Mixture:
             return np.asarray(self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away]))
         path, usual = sign * self.path, away[_ONE] / ndtri(_UPPER[_ONE])
         path = np.maximum(path, _SMALL * usual + _TINY)
-        # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
-        factor = np.exp(away / np.maximum(usual, _TINY) * np.sqrt(np.log1p((usual / path) ** 2)))
+        # A log-normal distribution of this mean and deviation has this deviation of its logarithm. Away from zero the
+        # tails are heavier than its own by as much as errors have shown: as powers of it they would have no mean.
+        own = np.sqrt(np.log1p((usual / path) ** 2))
+        factor = np.exp(away / np.maximum(usual, _TINY) * own)
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(path)))
-        above = (1 - share) * (path + away) + share * path * factor
+        score = ndtri(_UPPER)[:, None]
+        heavier = away / np.maximum(usual * score, _TINY)
+        above = path + (1 - share) * away + share * path * np.expm1(score * own) * heavier
         return np.asarray(np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign)
 
     def _pairs(self) -> list[tuple[Array, Part]]:
@@ -129,12 +123,10 @@ def _solved_again(
         shares[best] = np.maximum(shares[best], _SMALL)
         shares /= shares.sum(axis=0)
         used = [k for k in range(len(parts)) if shares[k].any()]
-        made = {k: parts[k].ahead() for k in used}
-        lost = {k for k in used if made[k] is None}
-        if not lost:
-            kept = [one for k in used if (one := made[k]) is not None]
-            return [parts[k] for k in used], shares[used], kept
-        parts = [part for k, part in enumerate(parts) if k not in lost]
+        made = [one for k in used if (one := parts[k].ahead()) is not None]
+        if len(made) == len(used):
+            return [parts[k] for k in used], shares[used], made
+        parts = [part for k, part in enumerate(parts) if k not in used or part.ahead() is not None]
 
 
 def _never_falling(x: Array) -> Array:

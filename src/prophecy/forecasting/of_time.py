@@ -12,13 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Fit, Fitted
+from prophecy.forecasting.series import Array, Fit, Fitted, Indices, Mask
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Basis = Callable[[Array], Array]
 
 _RIDGE = 1e-13  # of the mean diagonal: keeps sums of nearly equal functions solvable, far below any noise
@@ -54,16 +50,9 @@ class FunctionOfTime:
         return locations, np.sqrt(left[:, None] * (1 + lever))
 
 
-def polynomial(degree: int) -> Fit:
-    """A constant (degree 0) or a line (degree 1)."""
-
-    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        length = max(len(x), 1)
-        if seen.sum() < degree + 3:
-            return None
-        return FunctionOfTime(lambda t: np.vander(t / length - 0.5, degree + 1, increasing=True), 0)
-
-    return fit
+def fit_line(x: Array, seen: Mask, steps: int) -> Fitted | None:
+    length = max(len(x), 1)
+    return FunctionOfTime(lambda t: np.vander(t / length - 0.5, 2, increasing=True), 0) if seen.sum() > 3 else None
 
 
 def waves(most: int) -> Fit:

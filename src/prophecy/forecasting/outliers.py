@@ -2,22 +2,18 @@
 
 An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
 wild where it misses that, and the median of what is around it, by more than `outlier_deviations` robust deviations of
-the others and by more than a spread of the series, and most of the next few values are closer to what
-was expected without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and
-so is a peak that builds up or fades over several values. The newest value has nothing after it: it is believed if
-earlier jumps of its size stayed more often than they went. Of positive series wild values are wild among the logarithms
-too.
+the others and by more than a spread of the series, and most of the next few values are closer to what was expected
+without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and so is a peak
+that builds up or fades over several values. The newest value has nothing after it: it is believed if earlier jumps of
+its size stayed more often than they went. Of positive series wild values are wild among the logarithms too.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy.forecasting.series import Array, Mask
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _CLIPPED = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
 _TRIMMED = 3.0  # robust deviations: farther ones are left out when the autoregression is solved again

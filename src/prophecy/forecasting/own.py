@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prophecy.forecasting.series import VALUES, Candidate, Fitted
+from prophecy.forecasting.series import VALUES, Array, Candidate, Fitted, Indices, Mask
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Fit = Callable[[Array], Any]
 
 

@@ -6,15 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.series import Series
+from prophecy.forecasting.series import Array, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 _BEYOND = 1.5  # times the largest departure: what lies beyond it where quantiles ask for more values
 
@@ -62,13 +57,15 @@ class RareEvents:
 
 
 def rare_quantiles(series: Series, rest: float, path: Array, settings: Settings) -> Array:
-    """(probabilities, horizon): those of the values seen, the departures scaled so that the mean is the path."""
+    """(probabilities, horizon): departures as probable as the rate of the path asks for, with the distribution of those
+    seen; where they are certain, they are larger."""
     values = series.y[series.seen][-settings.longest :] - rest
     sign = -1.0 if values.min() < 0 else 1.0
-    values = np.sort(sign * values)
-    place = (PROBABILITIES if sign > 0 else 1 - PROBABILITIES) * (len(values) + 1) - 1
-    found = np.interp(place, np.arange(len(values)), values)
-    found = np.where(place > len(values) - 1, values[-1] * _BEYOND, found)
-    # The probability of no departure is that of the values seen; departures are larger or smaller with the rate.
+    some = np.sort(sign * values[values != 0])
     rate = np.maximum(sign * (path - rest), 0.0)
-    return np.asarray(rest + sign * found[:, None] * (rate / max(float(values.mean()), 1e-300)))
+    chance = np.clip(rate / some.mean(), 1e-300, 1.0)
+    probabilities = PROBABILITIES if sign > 0 else 1 - PROBABILITIES
+    share = 1 - (1 - probabilities[:, None]) / chance  # of departures; below 0 there are none
+    place = share * (len(some) + 1) - 1
+    found = np.where(place > len(some) - 1, some[-1] * _BEYOND, np.interp(place, np.arange(len(some)), some))
+    return np.asarray(rest + sign * np.where(share > 0, found * (rate / (chance * some.mean())), 0.0))

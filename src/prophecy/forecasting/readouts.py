@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from prophecy.bases import legt
+from prophecy.forecasting.series import Array, Indices, Mask
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +64,11 @@ def _solved(x: Array, memory: Array, horizon: int, ridges: Array) -> Array:
 
     Every entry less that of the newest value is a linear map of the window, so its products follow from those.
     """
-    from prophecy.laws.kernels.smoothing import window_products
+    from prophecy.laws.kernels import entry
 
     window = len(memory)
     count = len(x) - window - horizon + 1
-    products = window_products(np.ascontiguousarray(x), window, window + horizon)
+    products = entry.window_products(np.ascontiguousarray(x), window, window + horizon)
     last = products[window - 1]
     own, ahead = products[:, :window], products[:, window:]
     inner = own - last[:window] - last[:window, None] + last[window - 1]

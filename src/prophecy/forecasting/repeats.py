@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from prophecy.forecasting.series import Array, Indices
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,17 @@ candidate that is right only far ahead can still be used there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.forecasting.candidates import candidates
 from prophecy.forecasting.rare import resting
-from prophecy.forecasting.series import Candidate, Series
+from prophecy.forecasting.series import Array, Candidate, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.laws.features import Units
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 _LOST, _REACH = 1e3, 30.0  # ranges of the context, and on a candidate's own scale: a path that leads farther is lost
 _APART = np.sqrt(2.0)  # standard deviations: how far two unrelated moments of a series are from each other
@@ -48,9 +43,8 @@ class Rolling:
 
     @classmethod
     def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
-        """The rest grows like the root of the context, so that long ones lose little to it, up to half of
-        it. season: samples of the shortest one; the early part holds two of it
-        where it can."""
+        """The rest grows like the root of the context, up to half of it, so that long ones lose little to it. season:
+        samples of the shortest one; the early part holds two of it where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
         rest = min(settings.rolled * np.sqrt(len(seen)), len(seen) / 2)
@@ -59,7 +53,9 @@ class Rolling:
         if not known[early:].any():
             return cls.over(np.ones(length, dtype=np.bool_), steps, season, settings)
         last = max(early, length - max(1, len(seen) // 20))
-        spread = np.linspace(early, last, min(settings.origins, last - early + 1)).astype(np.intp)
+        spread = np.linspace(
+            early, last, min(round(settings.origins * np.sqrt(last - early + 1)), last - early + 1)
+        ).astype(np.intp)
         after_seen = np.maximum.accumulate(np.where(known, np.arange(1, length + 1), 0))
         origins = np.unique(np.maximum(after_seen[spread - 1], early))
         wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
@@ -106,29 +102,26 @@ class Part:
     candidate: Candidate
     forecasts: Array
     expected: Array | None
-    size: Array
-    score: Array
     ahead: Callable[[], Ahead | None]
     joint: bool = False
+    size: Array = field(default_factory=partial(np.zeros, 0))
+    score: Array = field(default_factory=partial(np.zeros, 0))
 
 
 def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
     """Every candidate of one variable fitted to the early part and rolled over the rest."""
-    found = []
+    found, early, steps = [], rolling.early, max(series.horizon, rolling.steps)
     for candidate in candidates(series, settings):
-        ahead = cache(partial(_solved_again, candidate, series, max(series.horizon, rolling.steps)))
-        forecasts, expected = np.full((len(rolling.origins), rolling.steps), np.nan), None
-        x, early = candidate.scale.of(series.y), rolling.early
+        ahead = cache(partial(_solved_again, candidate, series, steps))
+        x = candidate.scale.of(series.y)
         try:
-            fitted = candidate.fit(x[:early], series.seen[:early], max(series.horizon, rolling.steps))
+            fitted = candidate.fit(x[:early], series.seen[:early], steps)
             if fitted is not None:
                 forecasts, expected = fitted.predictive(x, series.seen, rolling.origins, rolling.steps)
-            elif ahead() is None:
-                continue
+                found.append(Part(candidate, forecasts, expected, ahead))
         except np.linalg.LinAlgError:  # functions that are alike on so few values: not a candidate here
             continue
-        found.append(scored(series, rolling, candidate, forecasts, expected, ahead, settings))
-    return found
+    return scored(series, rolling, found, settings)
 
 
 def _solved_again(candidate: Candidate, series: Series, steps: int) -> Ahead | None:
@@ -168,12 +161,11 @@ def roll_jointly(
             continue
         paths = np.where(np.isfinite(paths), paths, values[rolling.ahead] + _APART)
         once = cache(partial(_rolled_out, candidate, values, known, horizon))
-        for v, column in enumerate(columns):
+        for v in range(len(columns)):
             centre, scale = system.units.centre[v], system.units.scale[v]
             ahead = cache(partial(_of_column, once, v, centre, scale))
-            forecasts = paths[:, :, v] * scale + centre
-            found[v].append(scored(column, rolling, candidate, forecasts, None, ahead, settings, joint=True))
-    return found
+            found[v].append(Part(candidate, paths[:, :, v] * scale + centre, None, ahead, joint=True))
+    return [scored(column, rolling, each, settings) for column, each in zip(columns, found, strict=True)]
 
 
 def _rolled_out(candidate: Candidate, values: Array, known: Mask, horizon: int) -> Array | None:
@@ -189,44 +181,50 @@ def _of_column(once: Callable[[], Array | None], v: int, centre: float, scale: f
     return None if path is None or not np.isfinite(path[0]).all() else (path[:, v] * scale + centre, None)
 
 
-def scored(
-    series: Series, rolling: Rolling, candidate: Candidate, forecasts: Array, expected: Array | None,
-    ahead: Callable[[], Ahead | None], settings: Settings, joint: bool = False,
-) -> Part:  # fmt: skip
-    """A part with its score."""
+def scored(series: Series, rolling: Rolling, rolled: list[Part], settings: Settings) -> list[Part]:
+    """Parts with their scores, all in one: arrays are (candidates, origins, steps)."""
+    if not rolled:
+        return []
     compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
-    errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
+    scales = {each.candidate.scale for each in rolled}
+    target, slope = {scale: scale.of(here) for scale in scales}, {scale: scale.log_slope(here) for scale in scales}
+    errors = np.stack([each.forecasts - target[each.candidate.scale] for each in rolled])
+    errors = np.where(compared & np.isfinite(errors), errors, np.nan)
     rare, rounding = resting(series, settings) is not None, settings.rounding * (float(np.std(series.y)) or 1.0)
-    size = nearby(errors, joint or rare)
+    size = nearby(errors, squares=rolled[0].joint or rare)
     if rare:  # where many values are the same, no density has a say: means are judged, by squares
-        off = np.where(np.isfinite(errors), candidate.scale.back(forecasts) - here, np.nan)
-        return Part(candidate, forecasts, expected, size, -np.log(nearby(off, squares=True) + rounding), ahead, joint)
-    usual = np.broadcast_to(size if expected is None else expected, errors.shape)
-    there, nu = np.isfinite(errors) & np.isfinite(usual), settings.tails
-    unit = np.exp(np.where(there, candidate.scale.log_slope(here), 0.0))
-    width = usual / unit + rounding
-    density = -(nu + 1) / 2 * np.log1p((errors / unit / width) ** 2 / nu) - np.log(width)
-    count = there.sum(axis=0)
-    score = np.where(count > 0, np.where(there, density, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
-    if expected is None:
-        score = score - 1 / rolling.independent(compared)
-    return Part(candidate, forecasts, expected, size, score, ahead, joint)
+        off = np.stack([each.candidate.scale.back(each.forecasts) - here for each in rolled])
+        score = -np.log(nearby(np.where(np.isfinite(errors), off, np.nan), squares=True) + rounding)
+    else:
+        own = [np.broadcast_to(own if each.expected is None else each.expected, here.shape)
+               for each, own in zip(rolled, size, strict=True)]  # fmt: skip
+        usual, nu = np.stack(own), settings.tails
+        there = np.isfinite(errors) & np.isfinite(usual)
+        unit = np.exp(np.where(there, np.stack([slope[each.candidate.scale] for each in rolled]), 0.0))
+        width = usual / unit + rounding
+        density = -(nu + 1) / 2 * np.log1p((errors / unit / width) ** 2 / nu) - np.log(width)
+        count = there.sum(axis=1)
+        score = np.where(count > 0, np.where(there, density, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+        untold = np.array([each.expected is None for each in rolled])
+        score[untold] -= 1 / rolling.independent(compared)
+    return [replace(each, size=size[k], score=score[k]) for k, each in enumerate(rolled)]
 
 
 def nearby(errors: Array, squares: bool = False) -> Array:
-    """(steps,): the size of errors at each step and those within a quarter of its distance; NaN where there are none.
+    """(…, steps): the size of errors (…, origins, steps) at each step and those within a quarter of its distance; NaN
+    where there are none.
 
     By the mean absolute value, which a single wild one moves less than the mean square; by squares where most values
     are zero, and so is their median.
     """
-    there, power = np.isfinite(errors), 2 if squares else 1
-    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors) ** power, 0.0).sum(axis=0))])
-    count = np.concatenate([[0], np.cumsum(there.sum(axis=0))])
-    steps = np.arange(errors.shape[1])
+    there, power, first = np.isfinite(errors), 2 if squares else 1, np.zeros((*errors.shape[:-2], 1))
+    total = np.where(there, np.abs(errors) ** power, 0.0).sum(axis=-2).cumsum(axis=-1)
+    total, count = (np.concatenate([first, each], axis=-1) for each in (total, there.sum(axis=-2).cumsum(axis=-1)))
+    steps = np.arange(errors.shape[-1])
     reach = np.ceil((steps + 1) / 4).astype(np.intp)
     low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
-    number = count[high] - count[low]
-    mean = np.where(number > 0, (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    number = count[..., high] - count[..., low]
+    mean = np.where(number > 0, (total[..., high] - total[..., low]) / np.maximum(number, 1), np.nan)
     return np.asarray(np.sqrt(mean) if squares else MEAN_SIZE * mean)
 
 
@@ -239,16 +237,12 @@ def bands(steps: int) -> list[tuple[int, int, int]]:
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
     """(parts, steps): how much each counts at each lead; columns add up to 1."""
     prior = np.array([settings.prior(part.candidate) for part in parts])
-    around = bands(rolling.steps)
+    score, around = np.stack([part.score for part in parts]), bands(rolling.steps)
     leads, scores = np.array([lead for lead, *_ in around]), np.zeros((len(parts), len(around)))
     for j, (_, low, high) in enumerate(around):
-        here = np.array([part.score[low:high] for part in parts])
-        there = np.isfinite(here)
-        mean = np.where(there, here, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-        rolled = there.any(axis=1)
-        if rolled.any():
-            mean = np.where(rolled, mean, np.quantile(mean[rolled], settings.unrolled))
-            scores[:, j] = mean - mean.max()
+        there = np.isfinite(score[:, low:high])
+        mean = np.where(there, score[:, low:high], 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        scores[:, j] = np.where(there.any(axis=1), mean - mean.max(), 0.0)
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
     evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))

@@ -6,16 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy._periods import autocorrelation, less_line
-from prophecy.forecasting.series import Fit, Fitted
+from prophecy.forecasting.series import Array, Fit, Fitted, Indices, Mask
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 _WEEK = 7  # days
 # Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
@@ -86,6 +81,19 @@ class Seasonal:
 
     def _season(self, times: Indices) -> Array:
         return np.asarray(sum((one.at(times) for one in self.found), np.zeros(times.shape)))
+
+
+@dataclass(frozen=True)
+class MeanProfile:
+    """The mean of the last `cycles` seasons, phase by phase."""
+
+    season: int
+    cycles: int
+
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        cycles = min(self.cycles, int(origins.min()) // self.season)
+        back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
+        return np.asarray(x[back].mean(axis=1)[:, np.arange(steps) % self.season]), None
 
 
 def seasonal(fit: Fit, seasons: Sequence[int], settings: Settings) -> Fit:
@@ -159,29 +167,15 @@ def _left(flat: Array, period: int) -> float:
 
 
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
-    """Weeks beside days: a multiple of the longest period over which what is left still has a clear profile.
-
-    Seven is tried first and accepted sooner: it is how days make weeks, whatever the number of samples in a day.
-    """
+    """Weeks beside days: the multiple of the longest period that explains best what is left, if any does."""
     if not periods:
         return ()
-    x = x[-settings.longest :]
-    base = max(periods)
-    most = int(len(x) / ((settings.season_cycles + 0.5) * base))
-    left = profiles(x, periods, settings)[1]
-    if most >= _WEEK:
-        week = profile(left, _WEEK * base, settings)
-        if week is not None and week.strength > settings.week_least_strength:
-            return (*periods, _WEEK * base)
-    if most < 2:
-        return periods
-    likeness = autocorrelation(_detrended(left), most * base + 1)
-    multiples = np.arange(2, min(most, settings.multiple_most) + 1)
-    best = int(multiples[np.argmax(likeness[multiples * base])])
-    around = likeness[[(best - 1) * base, best * base]]
-    if around[1] > max(settings.multiple_least_likeness, around[0]) + 2 / np.sqrt(len(x)):
-        return (*periods, best * base)
-    return periods
+    x, base = x[-settings.longest :], max(periods)
+    multiples = range(2 * base, int(len(x) / (settings.season_cycles + 0.5)) + 1, base)
+    flat = _detrended(profiles(x, periods, settings)[1])
+    merit = {period: _explained(flat, period) for period in multiples}
+    best = max(merit, key=lambda period: merit[period], default=0)
+    return (*periods, best) if best and merit[best] > np.log(len(merit)) else periods
 
 
 def _detrended(x: Array) -> Array:

@@ -36,32 +36,22 @@ class Settings(LawSettings):
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Rolling forecasts inside the context
-    origins: int = 64  #: forecasts; more cost time and overlap more
+    origins: float = 4.0  #: times the root of the samples rolled over: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
     rolled: float = 8.0  #: times the root of the context's length: samples rolled over, half of the context at most
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
-    priors: tuple[tuple[str, float], ...] = (
-        ("smoothers", 1.5),
-        ("rare", 10.0),
-        ("line", 0.3),
-        ("readout", 0.3),
-        ("profile", 0.2),
-        ("constant", 0.05),
-        ("sigmoids", 0.05),
-    )
+    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("line", 0.3))
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
-    octave: float = 0.7  #: what the score of one lead says about a lead twice or half as long
-    unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
-    least_weight: float = 1e-3  #: of the largest weight; what has less is left out
+    octave: float = 0.8  #: what scores and errors of one lead say about a lead twice or half as long
+    least_weight: float = 1e-2  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
     expected_count: float = 25.0  #: forecasts that what the candidates expect of their errors is worth
-    expected_excess: float = 2.5  #: over the root of the context's length: by how much errors outside of it exceed that
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
     dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
     dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
@@ -73,26 +63,21 @@ class Settings(LawSettings):
     season_said: float = 2.0  #: F statistic from which notes call a season found: half of its profile is kept
     season_peaks: int = 3  #: maxima of the autocorrelation tried beside the periods of the calendar
     season_handicap: float = 6.0  #: nats a period outside the calendar must explain more
-    week_least_strength: float = 1.5  #: F statistic of the profile over seven seasons of what one leaves
-    multiple_most: int = 16  #: seasons in a longer one: a fortnight of days, a year of months twice over
-    multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Smoothers: grids of gains, finer where they are small, because errors change faster there
     level_gains: int = 10  #: from 0 to 1
     slope_gains: tuple[int, float] = (5, 0.7)  #: how many, and the largest, as a share of the level's
     slope_dampings: tuple[int, float] = (4, 0.8)  #: how many, and the strongest per step; slopes below are soon gone
     season_gains: tuple[int, float] = (4, 0.6)  #: how many, and the largest, of what the level leaves
-    log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
 
     # Other candidates of one variable
     autoregression_most: int = 8  #: lags
     waves_most: int = 4  #: sinusoids
-    sigmoid_ratio: float = 1.3  #: of neighbouring times of sigmoid curves
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
-    readout_seasons: tuple[int, ...] = (2, 7, 14)  #: lags in seasons: two days, a week, two weeks
+    readout_seasons: int = 14  #: lags in seasons: two weeks of days
     readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
     readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
@@ -103,10 +88,8 @@ class Settings(LawSettings):
 
     # Candidates of all variables together; ridges are shares of the largest singular value, 1e-12 being rounding
     repeated: tuple[int, ...] = (4, 12, 30, 80)  #: samples that must be alike
-    linear_lags: tuple[int, ...] = (2, 8, 24)  #: neighbouring, and as far apart as the fastest period allows
     wave_pairs: tuple[int, ...] = (2, 8, 32)  #: of waves that neither grow nor fade
     ridges: tuple[float, float] = (1e-12, 1e-6)  #: exact samples, and noisy ones
-    growth: float = 1e-4  #: per step; what grows no faster is not clipped: a trend is a double root at 1
     map_features: int = 130  #: most a polynomial map may have: a quarter of 512 samples
     kernel_delays: tuple[tuple[int, int], ...] = ((4, 1), (8, 1), (6, 8))  #: samples, and how far apart
     kernel_widths: tuple[float, ...] = (0.7, 2.5, 8.0)  #: of the states' standard deviation

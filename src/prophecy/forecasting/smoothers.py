@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.forecasting.seasons import Seasonal, profiles
-from prophecy.forecasting.series import Fitted
+from prophecy.forecasting.series import Array, Fitted, Indices, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """One array entry per system; free: how many of its gains and dampings the data choose."""
+    """One array entry per system; free: how many of its gains and dampings are neither 0 nor 1."""
 
     alpha: Array
     beta: Array
@@ -43,27 +38,27 @@ def bank(seasonal: bool, slopes: bool, settings: Settings = DEFAULT) -> Bank:
     for alpha in gains:
         for gain in season_gains:
             gamma = gain * (1 - alpha)
-            rows.add((alpha, 0.0, 0.0, gamma, 1 + (gamma > 0)))
-            for phi in dampings if slopes else dampings[:0]:
-                free = (2 if phi == 1 else 3) + (gamma > 0)
-                rows |= {(alpha, alpha * share, phi, gamma, free) for share in shares}
-    return Bank(*(np.ascontiguousarray(column) for column in np.array(sorted(rows), dtype=np.float64).T))
+            rows.add((alpha, 0.0, 0.0, gamma))
+            rows |= {(alpha, alpha * share, phi, gamma) for phi in (dampings if slopes else ()) for share in shares}
+    alpha, beta, phi, gamma = np.array(sorted(rows), dtype=np.float64).T
+    free = (alpha * (1 - alpha) > 0) * 1.0 + (beta > 0) + (phi * (1 - phi) > 0) + (gamma > 0)
+    return Bank(*(np.ascontiguousarray(column) for column in (alpha, beta, phi, gamma, free)))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedSmoothers:
     """Nothing is fitted beforehand: all follows the values up to each origin.
 
-    half_slope: the Theta method, a smoother without slope around half of the straight line's slope.
+    half_slope: the Theta method, a smoother without slope around half of the straight line's slope: the slope is there
+    or not, so that it is as uncertain as it is large.
     """
 
-    log: bool
     half_slope: bool
     states: int  # samples of the season that the systems keep states for; 1 without
     settings: Settings
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        from prophecy.laws.kernels.smoothing import smooth
+        from prophecy.laws.kernels import entry
 
         kept = max(self.settings.smoothed, 4 * self.states)
         first = max(0, (int(origins.min()) - kept) // self.states * self.states)
@@ -74,28 +69,21 @@ class FittedSmoothers:
         known = flat[:early][~np.isnan(flat[:early])]
         scale, centre = float(np.std(known)) or 1.0, float(known[-1])
         grid = bank(self.states > 1, not self.half_slope, self.settings)
-        mean, within, between, _ = smooth(
+        mean, within, between, _ = entry.smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, steps, np.full(len(grid.beta), self._drag(len(x))),
+            origins - first, steps,
         )  # fmt: skip
-        paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(steps, len(x)))
-        return paths, np.sqrt(within + between) * scale
-
-    def _drag(self, samples: int) -> float:
-        """Of a slope per step. A slope of logarithms is growth: without end it is more than any context can say."""
-        return 1 - 1 / (self.settings.log_damping * samples) if self.log else 1.0
-
-    def _along(self, horizon: int, samples: int) -> Array:
-        """How many undamped steps of the slope each step is worth."""
-        return np.asarray(np.cumsum(self._drag(samples) ** np.arange(1, horizon + 1)))
+        along = slope * np.arange(1, steps + 1)
+        paths = mean * scale + centre + slope * (origins[:, None] - 1 - first) + along
+        return paths, np.sqrt((within + between) * scale**2 + along**2)
 
 
-def fit_smoothers(x: Array, seasons: tuple[int, ...], log: bool, half_slope: bool, settings: Settings) -> Fitted:
-    """log: x are logarithms. Seasonal profiles are those of x; their changes are states of the smoothers."""
+def fit_smoothers(x: Array, seasons: tuple[int, ...], half_slope: bool, settings: Settings) -> Fitted:
+    """Seasonal profiles are those of x; their changes are states of the smoothers."""
     found, _ = profiles(x, seasons, settings)
     longest = max((len(one.deviations) for one in found), default=1)
     states = longest if longest <= settings.season_states else 1
-    made = FittedSmoothers(log, half_slope, states, settings)
+    made = FittedSmoothers(half_slope, states, settings)
     return Seasonal(found, made) if found else made
 
 

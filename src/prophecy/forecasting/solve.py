@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.forecasting import seasons, systems
-from prophecy.forecasting.intervals import between, dependence, upper_quantiles
+from prophecy.forecasting.calibration import between, dependence, upper_quantiles
 from prophecy.forecasting.known import Known, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
-from prophecy.forecasting.plausible import continued
 from prophecy.forecasting.scorer import Part, Rolling, System, roll, roll_jointly, weights
-from prophecy.forecasting.series import Series
+from prophecy.forecasting.series import Array, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.words import mixture_notes
 from prophecy.laws.context import Context
@@ -30,10 +28,6 @@ if TYPE_CHECKING:
     from prophecy.laws.search import Sought
     from prophecy.laws.to_equations import FoundSystem
     from prophecy.laws.trajectory import Decided
-
-Array = NDArray[np.float64]
-
-_ONE_PATH = "Far ahead nothing is known but what the series does in general: it goes on as it once did."
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +77,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
         joint = roll_jointly(others, system, columns, rolling, settings)
         parts = [[*one, *scout, *more] for one, scout, more in zip(parts, scouts, joint, strict=True)]
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
-    solution = _together(context, columns, mixtures, system, settings)
+    solution = _together(columns, mixtures, settings)
     if beside is not None:
         note = known_note(beside, columns, [mixture.adjusted for mixture in mixtures], settings)
         solution = replace(solution, notes=(*solution.notes, note))
@@ -94,29 +88,14 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     return replace(solution, system=law.system) if closer else followed(context, law, settings)
 
 
-def _together(
-    context: Context,
-    columns: list[Series],
-    mixtures: list[Mixture],
-    system: System,
-    settings: Settings,
-) -> Solution:
-    """The mixtures of all columns; of a deterministic system the point goes on where nothing is known."""
+def _together(columns: list[Series], mixtures: list[Mixture], settings: Settings) -> Solution:
+    """The mixtures of all columns."""
     steps = columns[0].horizon
     grids = [mixture.quantiles(settings) for mixture in mixtures]
     next_step = np.stack([dependence(mixture.errors, steps, settings) for mixture in mixtures], axis=1)
     method, notes = mixture_notes(mixtures, columns, grids, settings)
-    median = len(grids[0]) // 2
-    paths = zip(mixtures, grids, strict=True)
-    point = np.stack([grid[median] if one.rare(settings) else one.path for one, grid in paths], axis=1)
-    if len(columns) > 1 and min(mixture.joint for mixture in mixtures) > 0.5:
-        centre, scale = context.units.centre[: len(columns)], context.units.scale[: len(columns)]
-        errors = np.stack([mixture.errors for mixture in mixtures], axis=2) / scale
-        path = continued((point - centre) / scale, errors, system.values[:, : len(columns)])
-        if path is not None:
-            point, method, notes = path * scale + centre, f"{method}, then repetition", (*notes, _ONE_PATH)
     first = np.stack([mixture.errors[:, 0] for mixture in mixtures])
-    return Solution(np.stack(grids, axis=2), next_step, between(first, settings), method, notes, point=point)
+    return Solution(np.stack(grids, axis=2), next_step, between(first, settings), method, notes)
 
 
 def _leads(parts: list[Part], column: Series, rolling: Rolling, settings: Settings) -> bool:
@@ -167,8 +146,12 @@ def _hidden(
     context: Context, parts: list[list[Part]], columns: list[Series], steps: int, further: bool, settings: Settings
 ) -> Decided | None:
     """A field with hidden variables, where samples do not determine the next ones and no candidate is exact. further:
-    whether a scout leads; noise of ordinary series is not looked through."""
-    if "HIDDEN" in settings.without:
+    whether a scout leads; other series are ordinary unless they have no noise."""
+    from prophecy.laws.weak_form import roughness
+
+    if "HIDDEN" in settings.without or len(context.values) < settings.least:
+        return None
+    if not further and roughness(context.values, context.observed).max() > settings.laws.clean:
         return None
     exact = all(
         min((float(np.nanmean(part.size)) for part in some if np.isfinite(part.size).any()), default=np.inf)

@@ -1,4 +1,4 @@
-"""Candidates of all variables together, in standard deviations: recurrences, waves, maps, repetition, fields.
+"""Candidates of all variables together, in standard deviations: waves, maps, repetition, fields.
 
 A few scouts are cheap. The others are tried where the scouts have most of the weight at some lead (`solve.py`).
 """
@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prophecy.forecasting.linear import fit_linear
 from prophecy.forecasting.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.series import VALUES, Candidate, Model
+from prophecy.forecasting.series import VALUES, Array, Candidate, Mask, Model
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Context, Rows
@@ -23,16 +19,13 @@ from prophecy.laws.features import monomial_count
 if TYPE_CHECKING:
     from prophecy.laws.fitted import FittedFlow
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Solve = Callable[[Array, Rows], Model | None]
 
 
 def scouts(context: Context, settings: Settings) -> Iterator[Candidate]:
-    """One of each kind that can be solved in milliseconds."""
+    """What is cheap and shows that a series is deterministic: a map of few states, and waves."""
     memory = delays(1 if context.values.shape[1] > 2 else 4)
     yield _kernel("few states", memory, settings, quick=True)
-    yield _linear(settings.linear_lags[1], 1, settings.ridges[0], settings)
     for pairs in settings.wave_pairs[1:]:
         yield _waves(pairs, context.pace, settings.ridges[0])
 
@@ -42,17 +35,13 @@ def others(context: Context, closest: Sequence[FittedFlow], settings: Settings) 
     variables = context.values.shape[1]
     for window in settings.repeated:
         yield _repetition(window)
-    for lags in settings.linear_lags:
-        yield _linear(lags, 1, settings.ridges[1], settings)
-        if context.pace > 1 and variables < 3:
-            yield _linear(lags, context.pace, settings.ridges[0], settings)
     for pairs in settings.wave_pairs:
-        for ridge in settings.ridges:
-            yield _waves(pairs, context.pace, ridge)
+        yield _waves(pairs, context.pace, settings.ridges[1])
+    yield _waves(settings.wave_pairs[0], context.pace, settings.ridges[0])
     for field in closest:
         yield _field(context, field, settings)
-    for count in (1, 2, 4):
-        degree = next((d for d in (5, 4, 3, 2) if monomial_count(count * variables, d) <= settings.map_features), 0)
+    for count in (1, 2, 4, 8, 24):
+        degree = next((d for d in (5, 4, 3, 2, 1) if monomial_count(count * variables, d) <= settings.map_features), 0)
         for ridge in settings.ridges if degree else ():
             yield _polynomial(count, degree, ridge, settings)
     shapes = ((1, 1), (2, 1), (4, 1)) if variables > 2 else settings.kernel_delays
@@ -77,11 +66,6 @@ def _repetition(window: int) -> Candidate:
 
 def _kernel(name: str, memory: Memory, settings: Settings, quick: bool = False) -> Candidate:
     return _candidate("kernel map", f"kernel map, {name}", lambda v, r: fit_kernel_map(memory, v, r, settings, quick))
-
-
-def _linear(lags: int, spacing: int, ridge: float, settings: Settings) -> Candidate:
-    name = f"linear, {lags} lags" + (f" {spacing} apart" if spacing > 1 else "") + f", ridge {ridge:g}"
-    return _candidate("recurrence", name, lambda v, r: fit_linear(lags, spacing, ridge, v, r, settings))
 
 
 def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:

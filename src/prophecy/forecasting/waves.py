@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.linear import companion_modes, interleaved, spaced_ends
+from prophecy.forecasting.series import Array, Indices
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import Damped
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Complex = NDArray[np.complex128]
 
 
@@ -34,15 +32,15 @@ class FittedWaves:
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         variables = values.shape[1]
         jumps = -(-horizon // self.spacing)
-        ends = spaced_ends(origins, self.spacing)
+        ends = origins[:, None] - 1 - np.arange(self.spacing)  # samples between the jumps follow from earlier ends
         window = values[ends[..., None] - self.spacing * np.arange(self.lags)]
         states = window.transpose(0, 1, 3, 2).reshape(-1, self.lags)
         states = np.column_stack([states, np.tile(self.constants, ends.size)])
         amplitudes = np.linalg.lstsq(self.vectors, states.T.astype(np.complex128), rcond=1e-15)[0]
         powers = self.eigenvalues[:, None] ** np.arange(1, jumps + 1)
         paths = np.real(np.einsum("m,mh,mo->oh", self.vectors[0], powers, amplitudes, optimize=True))
-        paths = paths.reshape(len(origins), self.spacing, variables, jumps).transpose(0, 1, 3, 2)
-        return interleaved(paths, horizon)
+        paths = paths.reshape(len(origins), self.spacing, variables, jumps)[:, ::-1].transpose(0, 3, 1, 2)
+        return np.asarray(paths.reshape(len(origins), -1, variables)[:, :horizon])
 
 
 def fit_waves(pairs: int, spacing: int, ridge: float, values: Array, rows: Rows) -> FittedWaves | None:
@@ -63,4 +61,8 @@ def fit_waves(pairs: int, spacing: int, ridge: float, values: Array, rows: Rows)
     coefficients[lags - pairs : lags - 1] += solution[: pairs - 1][::-1]
     coefficients[pairs - 1] += solution[pairs - 1]
     coefficients[lags - 1 :] += [-1.0, 1.0]
-    return FittedWaves(lags, spacing, solution[pairs:], *companion_modes(coefficients[:, None]))
+    # The matrix that takes a state (newest sample first, the constant last) to the next; roots onto the unit circle.
+    matrix = np.eye(lags + 1, k=-1)
+    matrix[0], matrix[-1] = coefficients, np.eye(1, lags + 1, lags)
+    eigenvalues, vectors = np.linalg.eig(matrix.astype(np.complex128))
+    return FittedWaves(lags, spacing, solution[pairs:], eigenvalues / np.maximum(np.abs(eigenvalues), 1.0), vectors)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.mixture import Mixture
 from prophecy.forecasting.seasons import profile
-from prophecy.forecasting.series import Series
+from prophecy.forecasting.series import Array, Series
 from prophecy.forecasting.settings import Settings
-
-Array = NDArray[np.float64]
 
 _NAMED = 4  # contributors named in a note; the rest is summed up
 

@@ -39,6 +39,7 @@ class WaysOut(NamedTuple):
 
     def __call__(self, name: str, value: str = "") -> str:
         name = self.called.get(name, name)
+        value = "true" if name == "header" and self.option == "?" else value
         if self.option == "--":
             return f"--{name.replace('_', '-')}" + (f" {value!r}" if value else "")
         if self.option == "?":
@@ -57,11 +58,12 @@ FRAMES = WaysOut(
     "=",
     {"column": "columns"},
     "with forecast_many(data, horizon, key=…)",
-    "duplicates='mean'",
+    "average rows of one time with duplicates='mean'",
     "give them their time zone first, such as times.dt.tz_localize('Europe/Berlin', ambiguous='infer')",
 )
-SHELL = WaysOut("--", {}, "with --key", "--duplicates mean", "name their zone with --time-zone, such as Europe/Berlin")
-ADDRESS = WaysOut("?", {"column": "value"}, "with ?key=", "one row per time", "write them with their offset (+01:00)")
+ADDRESS = WaysOut(
+    "?", {"column": "value"}, "with ?key=", "send one row for each time", "write them with their offset (+01:00)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +140,13 @@ def ordered(values: Array, times: Times, mean: bool, ways: WaysOut) -> Ordered:
 def said(met: Mapping[str, int]) -> list[str]:
     """What was met while rows were put in order, in words."""
     words = {
-        "lost": "{} without a time left out", "reversed": "reversed (newest first)", "sorted": "sorted",
-        "again": "{} dropped", "several": "{} with several rows averaged",
-    }  # fmt: skip
-    nouns = {"lost": "row", "again": "exact duplicate", "several": "time"}
-    found = [name for name in words if met.get(name) and not (name == "reversed" and met.get("sorted"))]
-    return [words[name].format(count(met[name], nouns.get(name, ""))) for name in found]
+        "lost": f"{count(met.get('lost', 0), 'row')} without a time left out",
+        "reversed": "" if met.get("sorted") else "reversed (newest first)",
+        "sorted": "sorted",
+        "again": f"{count(met.get('again', 0), 'exact duplicate')} dropped",
+        "several": f"{count(met.get('several', 0), 'time')} with several rows averaged",
+    }
+    return [text for name, text in words.items() if met.get(name) and text]
 
 
 def _starts(times: Times) -> NDArray[np.intp]:
@@ -186,10 +189,10 @@ def _doubled(values: Array, times: Times, starts: NDArray[np.intp], sizes: NDArr
     found = f"{times.text(start)} comes {often}, with {shown}{more}"
     if summer_time_ends(times, starts[doubled]) and size == 2:
         return (
-            f"{found}, as on the night when summer time ends: if these are local times, {ways.zone}; if not, average "
-            f"with {ways.mean}"
+            f"{found}, as on the night when summer time ends: if these are local times, {ways.zone}; if not, "
+            f"{ways.mean}"
         )
-    return f"{found}; tell series apart {ways.key}, or average with {ways.mean}"
+    return f"{found}; tell series apart {ways.key}, or {ways.mean}"
 
 
 def _row(row: Array) -> str:
@@ -206,7 +209,9 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
         if evened is not None:
             return evened
         grid = _even_grid(float(np.median(np.diff(ticks))), times)
-        facts.append(f"times are uneven ({grid.words()} in the middle): rows taken as evenly spaced")
+        facts.append(
+            f"times are uneven (the median step is {grid.words().removeprefix('every ')}): rows taken as evenly spaced"
+        )
         return Aligned(values, times, grid, False, tuple(facts))
     place = grid.positions(times)
     start = _after_hole(times, place, facts)

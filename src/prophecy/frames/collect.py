@@ -12,17 +12,14 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.clock import as_times, is_frame
 from prophecy.frames.columns import Hints
-from prophecy.frames.names import count, series_title
-from prophecy.frames.source import Key, Kind, Source, any_library, time_series
+from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
 
 DUPLICATES = ("refuse", "mean")
-SAID = 6  # facts about series in one line
 
 
 @dataclass(frozen=True)
@@ -56,31 +53,6 @@ class Collected:
     table: Table
     sources: dict[Key, Source]
     rows: int
-
-    def units(self, joint: bool) -> dict[str, Source]:
-        """What is forecast on its own, by title: every key's columns one by one, or together where they are `joint`."""
-        if joint and len(self.table.roles.values) > 1:
-            return {series_title(key, ", ".join(source.names)): source for key, source in self.sources.items()}
-        return {
-            series_title(source.key, name): replace(one, key=source.key)
-            for source in self.sources.values()
-            for name, one in source.by_column().items()
-        }
-
-    def words(self) -> str:
-        """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
-        facts, many = [count(self.rows, "row")], len(self.sources)
-        if many > 1:
-            facts.append(f"{many:,} series")
-        counted: dict[str, int] = {}
-        for source in self.sources.values():
-            for fact in source.series.facts:
-                counted[fact] = counted.get(fact, 0) + 1
-        shown = sorted(counted, key=lambda fact: -counted[fact])
-        facts += [fact if counted[fact] == many else f"{fact} ({counted[fact]:,} series)" for fact in shown[:SAID]]
-        if len(shown) > SAID:
-            facts.append("and more of the kind")
-        return ", ".join([*facts, *self.table.notes])
 
 
 def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
@@ -134,34 +106,39 @@ def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
     said: what is not to be found by content (`prophecy.frames.columns.Hints`): key, columns, time, time_format,
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
-    given = {name: value for name, value in said.items() if value is not None}
-    for name in {"columns", "missing", "key"} & set(given):
-        given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
-    return collect(open_table(os.fspath(path), Hints(**given)))
+    return collected(path, Hints(**said))
 
 
 def is_table(data: Any) -> bool:
     """Whether data has columns with names: the name of a file, one that was read, a frame, or columns in a dict."""
-    return isinstance(data, str | os.PathLike | Collected | Mapping) or is_frame(data)
+    return isinstance(data, str | os.PathLike | Collected) or _is_columns(data) or is_frame(data)
 
 
-def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str, failed: Any = None) -> Collected:
-    """The series of anything with columns."""
-    _checks.choice("duplicates", duplicates, DUPLICATES)
+def _is_columns(data: Any) -> bool:
+    """Whether a dict holds the columns of one table; with dates or lengths of their own its items are series."""
+    if not isinstance(data, Mapping):
+        return False
+    dated = any(
+        type(getattr(item, "index", None)).__name__ in ("DatetimeIndex", "PeriodIndex") for item in data.values()
+    )
+    return not dated and len({len(item) if hasattr(item, "__len__") else -1 for item in data.values()}) <= 1
+
+
+def collected(data: Any, asked: Hints, time: Any = None, failed: dict[Key, Exception] | None = None) -> Collected:
+    """The series of anything with columns. time: times beside a frame, in place of a column."""
+    _checks.choice("duplicates", asked.duplicates, DUPLICATES)
     if isinstance(data, Collected):
         return data
+    if isinstance(time, str):
+        asked, time = replace(asked, time=time), None
     if isinstance(data, str | os.PathLike):
-        return read_table(data, key=key, time=time, columns=columns, duplicates=duplicates)
+        return collect(open_table(os.fspath(data), asked))
     if isinstance(data, Mapping):
         import narwhals.stable.v2 as nw
 
         backend: Any = any_library()
         data = nw.from_dict({str(name): np.asarray(column) for name, column in data.items()}, backend=backend)
-    columns = () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    key = tuple(key) if key is not None and not isinstance(key, str) else key
-    named = isinstance(time, str)
-    asked = Hints(columns=columns, time=time if named else None, key=key, duplicates=duplicates)
-    return collect(open_frame(data, asked, None if named else time), failed=failed)
+    return collect(open_frame(data, asked, time), failed=failed)
 
 
 def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None, duplicates: str = "refuse") -> Source:
@@ -172,6 +149,11 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
     """
     if not is_table(data):
         _checks.choice("duplicates", duplicates, DUPLICATES)
+        if isinstance(data, Mapping):
+            raise ValueError(
+                f"data is a dict of {len(data)} series, with dates or lengths of their own; forecast each with "
+                "forecast_many(data, horizon)"
+            )
         return _from_array(data, time, duplicates)
     index = getattr(data, "index", None)
     if type(index).__name__ == "MultiIndex":
@@ -179,7 +161,7 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
             f"data holds many series: its index has {', '.join(map(repr, unstacked(data)[1]))} beside the times; "
             "forecast each with forecast_many(data, horizon), or choose one with data.loc[…]"
         )
-    found = _collected(data, None, time, columns, duplicates)
+    found = collected(data, Hints(columns or (), duplicates=duplicates), time)
     if len(found.sources) > 1:
         keys = ", ".join(found.table.roles.keys)
         raise ValueError(
@@ -204,12 +186,12 @@ def split(
     """
     if not is_table(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    found = _collected(data, key, time, columns, duplicates, failed)
+    found = collected(data, Hints(columns or (), key=key or (), duplicates=duplicates), time, failed)
     return found.sources if found.table.roles.keys else found.sources[""].by_column()
 
 
 def _from_array(data: Any, time: Any, duplicates: str) -> Source:
-    if isinstance(data, bytes) or not hasattr(data, "__len__"):
+    if isinstance(data, bytes) or not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
         raise TypeError(f"data must be an array, a list or a frame, got {type(data).__name__}")
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError("data is a masked array; use data.filled(np.nan): missing values are NaN")
@@ -224,6 +206,8 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
     if values.dtype == object:
         values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
         values = values[:, 0] if np.ndim(data[0]) == 0 else values
+    if values.dtype.kind == "U" and values.ndim:
+        raise TypeError(f"data holds text, such as {values.flat[0]!s:.80}; turn it into numbers: np.array(data, float)")
     if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
         raise TypeError(
             f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"
@@ -238,20 +222,3 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
     rows = values.astype(np.float64).reshape(len(values), -1)
     names = ("value",) if values.ndim == 1 else tuple(f"value{i}" for i in range(rows.shape[1]))
     return Source(align(rows, times, duplicates == "mean"), names, values.ndim == 1)
-
-
-def as_frame(table: Table) -> Any:
-    """All columns of a table as an Arrow table: times as moments, predicted columns as numbers, the rest as it is."""
-    import narwhals.stable.v2 as nw
-
-    batches: list[Any] = []
-    moments: list[Times] = []
-    for batch in table.batches:
-        times = table.times(batch, sum(map(len, batches)) + 1)
-        batches.append(batch)
-        moments += [] if times is None else [times]
-    frame, clock = nw.concat(batches), table.roles.clock
-    if clock is not None:
-        frame = frame.drop(*clock.columns)
-        frame = frame.with_columns(time_series(joined(moments), Kind("pyarrow", table.roles.time)))
-    return frame.to_native()

@@ -1,28 +1,171 @@
-"""Columns of a table as found: what a user said about them, their kinds, and how text writes numbers."""
+"""Columns of a table as found: what a user said about them, their kinds, and how text writes numbers: signs, units,
+decimal marks and thousands, decided for a column as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
-from prophecy.frames.clock import DATES
-from prophecy.frames.numbers import (
-    JUDGED,
-    MOSTLY,
-    NumberStyle,
-    column_style,
-    file_mark,
-    is_missing,
-    is_number,
-    marks_of,
-    number,
-)
+
+JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
+OFTEN = 3  # times that a number comes before it may be a code
+MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
+
+_ABSENT = frozenset(
+    {
+        "na", "n/a", "nan", "null", "none", "nil", "missing", "#n/a", "#na", "#nv",
+        "#value!", "#div/0!", "#ref!", "#num!", "#null!",
+    }
+)  # fmt: skip
+_CURRENCY = "$€£¥₹₽₩₺¢"
+_SPACES = " \u00a0\u202f\u2009"
+_SIGNS = "+-\u2212\u2013"
+_DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
+_UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
+_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters only behind a fraction: 12a is a name
+_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
+_PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
+_GROUPED = {
+    ".": re.compile(rf"\d{{1,3}}(?:([,'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*|(?:,\d{{2}})+,\d{{3}})(\.\d+)?"),
+    ",": re.compile(rf"\d{{1,3}}([.'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*(,\d+)?"),
+}
+
+
+def is_missing(cell: str, more: frozenset[str] = frozenset()) -> bool:
+    """Whether a cell means "no value": empty, without a letter or digit (-, ---, ?), a usual word, or one of `more`."""
+    text = cell.strip().lower()
+    return text in _ABSENT or text in more or not any(letter.isalnum() for letter in text)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A cell taken apart: its sign, its digits with their marks, what stands around them."""
+
+    negative: bool
+    digits: str
+    exponent: str
+    unit: str
+
+    def value(self, decimal: str) -> float | None:
+        """The number by a decimal mark; None where the digits are not written so."""
+        plain, grouped = _PLAIN[decimal].fullmatch(self.digits), _GROUPED[decimal].fullmatch(self.digits)
+        if plain is None and (grouped is None or self.exponent):
+            return None
+        digits = self.digits if plain is not None else re.sub(f"[^0-9{decimal}]", "", self.digits)
+        value = float(("-" if self.negative else "") + digits.replace(",", ".") + self.exponent)
+        return value if math.isfinite(value) else None
+
+
+def parsed(cell: str) -> Parsed | None:
+    """The parts of a cell that may be a number; None where it is none by any mark.
+
+    >>> parsed("(1.234,50 €)")
+    Parsed(negative=True, digits='1.234,50', exponent='', unit='€')
+    """
+    text = cell.strip()
+    brackets = text.startswith("(") and text.endswith(")")
+    text = text[1:-1].strip() if brackets else text
+    negative, unit = brackets, ""
+    for _ in range(2):  # a sign before or behind a currency
+        if text[:1] and text[0] in _SIGNS:
+            negative, text = negative or text[0] != "+", text[1:].lstrip(_SPACES)
+        if money := _MONEY.match(text):
+            unit, text = money[1], text[money.end() :]
+    match = _DIGITS.fullmatch(text)
+    if match is None:
+        return None
+    digits, rest = match[1].rstrip(_SPACES), match[3]
+    if rest == "-" and not negative:  # 12-, as accountants' programs write it
+        negative, rest = True, ""
+    attached = not rest[:1].isspace() and digits == match[1]
+    rest = rest.strip()
+    if rest and (unit or not _UNIT.fullmatch(rest) or (attached and rest[0] not in _ATTACHED and digits.isdigit())):
+        return None
+    return Parsed(negative, digits, match[2] or "", unit or rest)
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How a column writes numbers. plain: digits, a sign and a point alone; grouped: marks between thousands."""
+
+    decimal: str = "."
+    plain: bool = True
+    unit: str = ""
+    grouped: bool = False
+
+    def read(self, cell: str) -> float | None:
+        """A cell as a number; None where it is none, or has another unit than the column."""
+        found = parsed(cell)
+        return None if found is None or found.unit not in ("", self.unit) else found.value(self.decimal)
+
+
+def number(cell: str, decimal: str) -> float | None:
+    """A cell as a number by a decimal mark, whatever its unit."""
+    found = parsed(cell)
+    return None if found is None else found.value(decimal)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number by some decimal mark."""
+    found = parsed(cell)
+    return found is not None and (found.value(".") is not None or found.value(",") is not None)
+
+
+def marks_of(cells: Iterable[str]) -> dict[str, str]:
+    """What cells say of their decimal mark: the first that is a number by `.` alone, by `,` alone, and (under "either")
+    by both, with different values."""
+    seen: dict[str, str] = {}
+    for cell in cells:
+        found = parsed(cell)
+        if found is not None and re.search("[.,]", found.digits):
+            point, comma = found.value("."), found.value(",")
+            if point != comma:
+                seen.setdefault("." if comma is None else "," if point is None else "either", cell)
+    return seen
+
+
+def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
+    """The message about a column with both decimal marks."""
+    one, other = number(point, "."), number(comma, ",")
+    return (
+        f"column {name!r} writes numbers in two ways: {point!r} is {one:.15g} with a decimal point, {comma!r} is "
+        f"{other:.15g} with a decimal comma; write all of them in one way, or say which one counts with {way_out}"
+    )
+
+
+def file_mark(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, str | None]:
+    """The decimal mark of columns that do not tell: that of the others; and the cell that is open where none does."""
+    found = [marks_of(column) for column in columns]
+    comma, point = (sum(mark in one for one in found) for mark in ",.")
+    open_ = next((one["either"] for one in found if "either" in one), None)
+    if comma or point or open_ is None:
+        return ("," if comma > point else "."), None
+    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
+    german = any("." in cell and dates.is_date(cell) for column in columns for cell in column)
+    return ("," if separator != "," and ("," in open_ or german) else "."), open_
+
+
+def column_style(name: str, cells: Sequence[str], given: str | None, others: str, way_out: str) -> NumberStyle:
+    """The style of a column by its own cells, or by a mark that was `given`; where neither tells, as `others` write."""
+    marks = marks_of(cells)
+    if "." in marks and "," in marks and given is None:
+        raise ValueError(two_ways(name, marks["."], marks[","], way_out))
+    decimal = given or next((mark for mark in ".," if mark in marks), others)
+    found = [one for one in map(parsed, cells) if one is not None and one.value(decimal) is not None]
+    units = [one.unit for one in found if one.unit]
+    grouped = any(_PLAIN[decimal].fullmatch(one.digits) is None for one in found)
+    unit = max(sorted(set(units)), key=units.count, default="")
+    return NumberStyle(decimal, decimal == "." and not grouped and not units, unit, grouped)
 
 
 @dataclass(frozen=True)
@@ -30,26 +173,28 @@ class Hints:
     """What a user said about a table: its columns, how dates and numbers are written, what to skip.
 
     time: a column, or "" where no column is. missing: further cells that mean "no value". skip: lines at the top.
-    sheet: of an Excel file. sep: what stands between cells. ways: how messages name these options.
+    sheet: of an Excel file. sep: what stands between cells. ways: how messages name these options. A single name may
+    stand for several.
     """
 
     columns: Sequence[str] = ()
     time: str | None = None
-    key: str | tuple[str, ...] | None = None
+    key: Sequence[str] = ()
     time_format: str | None = None
     decimal: str | None = None
     header: bool | None = None
     time_zone: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: Sequence[str] = ()
     skip: int | None = None
     sheet: str | None = None
     sep: str | None = None
     duplicates: str = "refuse"
     ways: WaysOut = field(default=FRAMES, repr=False)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return () if self.key is None else (self.key,) if isinstance(self.key, str) else tuple(self.key)
+    def __post_init__(self) -> None:
+        for name in ("columns", "key", "missing"):
+            said = getattr(self, name)
+            object.__setattr__(self, name, (said,) if isinstance(said, str) else tuple(said or ()))
 
     @property
     def absent(self) -> frozenset[str]:
@@ -61,36 +206,38 @@ class Hints:
         """Those of `missing` that are numbers, such as -9999."""
         return [value for cell in self.missing if (value := number(cell, ".")) is not None]
 
-    def means_nothing(self, cell: Any) -> bool:
-        """Whether a cell is missing."""
-        return cell is None or cell != cell or (isinstance(cell, str) and is_missing(cell, self.absent))
+
+def text_of(cell: Any) -> str:
+    """A cell of any type as a CSV would have it: "" where it is missing, no time of day at midnight."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, datetime):
+        return "" if cell != cell else cell.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return "" if cell is None or cell != cell else str(cell)
 
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
-    """number, date (as text), typed (a date by its type), clock (a time of day), bool, text or empty, by most of the
-    cells that are there."""
-    kinds = [_kind(cell) for cell in cells if not asked.means_nothing(cell)]
+    """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
+    kinds = [_kind(text) for text in map(text_of, cells) if not is_missing(text, asked.absent)]
     if not kinds:
         return "empty"
     usual = max(dict.fromkeys(kinds), key=kinds.count)
     return usual if kinds.count(usual) >= MOSTLY * len(kinds) else "text"
 
 
-def _kind(cell: Any) -> str:
-    if isinstance(cell, str):
-        tests = [("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)]
-        worded = any(letter.isalpha() for letter in cell)  # 2005 Q1 is a date, though Q1 might be a unit
-        return next((kind for kind, fits in (tests[1:2] * worded + tests) if fits(cell)), "text")
-    if isinstance(cell, bool | np.bool_):
-        return "bool"
-    return "number" if isinstance(cell, int | float | np.number) else "typed" if isinstance(cell, DATES) else "text"
+def _kind(cell: str) -> str:
+    tests = [("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)]
+    worded = any(letter.isalpha() for letter in cell)  # 2005 Q1 is a date, though Q1 might be a unit
+    return next((kind for kind, fits in (tests[1:2] * worded + tests) if fits(cell)), "text")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a table as found: names, kinds (see `kind_of`), first cells of each, how text writes numbers.
+    """Names, kinds and first cells of columns, and how those of text write numbers. Beside the kinds of text there are
+    typed (dates) and bool.
 
     strict: the columns of a frame, which a program has named: nothing is chosen among them that content alone suggests.
+    pieces: the rows, as narwhals frames. notes: what was found.
     """
 
     path: str
@@ -100,6 +247,8 @@ class Layout:
     styles: Mapping[str, NumberStyle]
     asked: Hints
     strict: bool = False
+    pieces: Iterable[Any] = ()
+    notes: Sequence[str] = ()
 
     @property
     def ways(self) -> WaysOut:
@@ -111,39 +260,46 @@ class Layout:
     def column(self, name: str) -> Sequence[Any]:
         return self.cells[self.names.index(name)]
 
-    def filled(self, name: str) -> list[Any]:
-        return [cell for cell in self.column(name) if not self.asked.means_nothing(cell)]
-
     def texts(self, name: str) -> list[str]:
-        return [str(cell) for cell in self.filled(name)]
+        """The first cells that are there."""
+        return [text for text in map(text_of, self.column(name)) if not is_missing(text, self.asked.absent)]
 
     def numbers(self, name: str) -> NDArray[Any]:
         """The first cells as numbers, those that are none left out."""
-        style = self.styles.get(name, NumberStyle())
-        cells = (style.read(cell) if isinstance(cell, str) else cell for cell in self.filled(name))
-        numbers = np.array([float(cell) for cell in cells if isinstance(cell, int | float | np.number)])
-        return numbers if np.isfinite(numbers).all() else np.empty(0)
+        style, cells = self.styles.get(name, NumberStyle()), self.column(name)
+        found = None
+        if style.plain:  # by NumPy at once, unless some cell is no number
+            with suppress(ValueError, TypeError):
+                found = np.array(["nan" if cell == "" else cell for cell in cells], dtype=np.float64)
+        if found is None:
+            read = map(style.read, self.texts(name))
+            found = np.array([value for value in read if value is not None], dtype=np.float64)
+        found = found[~np.isnan(found) & ~np.isin(found, self.asked.codes)]
+        return found if np.isfinite(found).all() else np.empty(0)
+
+    def code(self, name: str) -> str | None:
+        """A note about a number that comes again and again, further from all others than these are from each other."""
+        numbers = self.numbers(name)
+        seen, times = np.unique(numbers, return_counts=True)
+        for end, near, other in ((0, 1, -1), (-1, -2, 0)) if len(seen) > 2 else ():
+            if times[end] >= OFTEN and abs(seen[near] - seen[end]) > abs(seen[other] - seen[near]):
+                code, far = f"{seen[end]:.15g}", f"far from all other values of the {len(numbers):,} looked at"
+                way_out = f"if it means 'no value', {self.ways('missing', code)}"
+                return f"{code} comes {times[end]:,} times in {name!r}, {far}; {way_out}"
+        return None
 
     def why_text(self, name: str) -> str:
         """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
-        judged = enumerate(self.column(name)[:JUDGED], 1)
-        cells = {row: cell for row, cell in judged if not self.asked.means_nothing(cell)}
-        wrong = [row for row, cell in cells.items() if _kind(cell) != "number"]
+        judged = enumerate(map(text_of, self.column(name)[:JUDGED]), 1)
+        cells = {row: text for row, text in judged if not is_missing(text, self.asked.absent)}
+        wrong = [row for row, text in cells.items() if _kind(text) != "number"]
         if not wrong:
             return "all its cells are empty"
         return (
-            f"column {name!r} holds {str(cells[wrong[0]])[:40]!r} in row {wrong[0]} of the data; "
+            f"column {name!r} holds {cells[wrong[0]][:40]!r} in row {wrong[0]} of the data; "
             f"{len(cells) - len(wrong)} of {len(cells)} cells are numbers, {MOSTLY:.0%} are needed "
             "(leave the cell empty, or write NA, where a value is missing)"
         )
-
-
-class Content(NamedTuple):
-    """What a reader finds in a source. pieces: narwhals frames, or dicts of lists whose cells have types."""
-
-    layout: Layout
-    pieces: Iterator[Any]
-    notes: list[str]
 
 
 def described(
@@ -153,28 +309,33 @@ def described(
     asked: Hints,
     separator: str = ";",
     kinds: Sequence[str] | None = None,
-) -> tuple[Layout, list[str]]:
-    """The kinds of columns by their first cells, the notation of numbers in text by each column as a whole, and notes.
+) -> Layout:
+    """The kinds of columns by their first cells, and the notation of numbers in text by each column as a whole.
 
-    kinds: those of columns whose type says it, "" where it does not.
+    kinds: those of columns whose type says it, "" of text.
     """
-    judged = [column[:JUDGED] for column in cells]
-    found = [kind or kind_of(column, asked) for kind, column in zip(kinds or [""] * len(names), judged, strict=True)]
-    texts = [[cell for cell in column if isinstance(cell, str)] for column in judged]
-    telling = [column for kind, column in zip(found, texts, strict=True) if kind in ("number", "date")]
+    given = kinds or [""] * len(names)
+    judged = [
+        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(given, cells, strict=True)
+    ]
+    found = [kind or kind_of(column, asked) for kind, column in zip(given, judged, strict=True)]
+    telling = [column for kind, column in zip(found, judged, strict=True) if kind in ("number", "date")]
     mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(telling, separator)
     notes, styles = [], {}
-    for name, kind, column in zip(names, found, texts, strict=True):
+    for name, kind, column in zip(names, found, judged, strict=True):
         if kind != "number" or not column:
             continue
-        own = styles[name] = column_style(name, column, asked.decimal, mark or ".", asked.ways("decimal", ","))
-        if open_ is not None and marks_of(column).either == open_:
-            shown, other = number(open_, own.decimal), "." if own.decimal == "," else ","
-            notes.append(f"{open_!r} is read as {shown:g}; if it is not, {asked.ways('decimal', other)}")
+        own = styles[name] = column_style(name, column, asked.decimal, mark, asked.ways("decimal", ","))
+        if open_ is not None and marks_of(column).get("either") == open_:
+            other = "." if own.decimal == "," else ","
+            shown, otherwise = number(open_, own.decimal), number(open_, other)
+            notes.append(
+                f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
+            )
             open_ = None
-    units = dict.fromkeys(unit for style in styles.values() for unit in style.units)
+    units = dict.fromkeys(style.unit for style in styles.values() if style.unit)
     if units:
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
     if any(style.grouped for style in styles.values()):
         notes.append("marks between thousands taken out")
-    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked), notes
+    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes)

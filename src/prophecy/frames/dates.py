@@ -1,4 +1,4 @@
-"""Dates in text: which moment a cell means, which way a column is written, and how its next cells are written.
+"""Dates in text: which moment a cell means, and which way a column is written.
 
 A column has one *pattern* for its dates, in the words of `strptime` (`%d.%m.%Y`), found by content; times of day after
 it are read however precise they are. Two patterns differ in day and month alone: where a column does not decide between
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, timedelta, timezone
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +36,6 @@ _NAMES = (
 )  # fmt: skip
 _MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _PIECES = {
     "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
@@ -52,6 +50,7 @@ _CLOCK = (
     r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
 )
 _OF_DAY = re.compile(r"\s*([01]?\d|2[0-4]):([0-5]\d)(:([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?")
 
 JUDGED = 400  # cells looked at for the first that is a date
@@ -127,52 +126,21 @@ def _century(year: int) -> int:
     return year + (1900 if year >= 69 else 2000)
 
 
-@dataclass(frozen=True)
-class Style:
-    """How a column writes its moments. pattern: of the date, or of all where it was given so (`whole`).
-
-    written: the pattern of a whole cell, as the last one is; digits: of its fraction; zone: as it stands there.
-    """
+class Style(NamedTuple):
+    """How a column writes its moments. pattern: of the date, or (`whole`) of all, where it was given so."""
 
     pattern: str
     whole: bool = False
-    written: str = ""
-    digits: int = 6
-    zone: str = ""
-    padded: bool = True
 
-    def write(self, times: Times) -> list[str]:
-        """These moments as cells of the column."""
-        zone = self.zone.strip()
-        wall = times.values + np.timedelta64(parse_offset(zone), "s") if zone else times.wall()
-        pattern = self.pattern if self.whole else self._enough_for(wall)
-        seconds = wall.astype("datetime64[s]")
-        nano = (wall.astype("datetime64[ns]") - seconds).astype(np.int64)
-        return [self._cell(pattern, at, part) for at, part in zip(seconds.tolist(), nano.tolist(), strict=True)]
 
-    def _enough_for(self, wall: Any) -> str:
-        """With more of the time of day than the column shows, where the moments need it."""
-        need = next((k for k, unit in enumerate("Dms") if bool((wall == wall.astype(f"datetime64[{unit}]")).all())), 3)
-        shown = sum(mark in self.written for mark in ("%M", "%S", "%f"))
-        if need <= shown:
-            return self.written
-        minutes = re.sub(r":%S|\.%f", "", self.written) + ("" if shown else " %H:%M")
-        return minutes.replace("%M", ("%M", "%M:%S", "%M:%S.%f")[need - 1])
-
-    def _cell(self, pattern: str, at: Any, nano: int) -> str:
-        own = {
-            **dict.fromkeys("bB", _ENGLISH[at.month - 1]), **dict.fromkeys("aA", _DAYS[at.weekday()]),
-            "q": f"{(at.month + 2) // 3}", "f": f"{nano:09d}"[: self.digits], "p": "AM" if at.hour < 12 else "PM",
-            "z": self.zone.strip(), **({} if self.padded else {"d": f"{at.day}", "m": f"{at.month}"}),
-        }  # fmt: skip
-        return str(at.strftime(re.sub("%(.)", lambda mark: own.get(mark[1], mark[0]), pattern)))
+ISO = Style("%Y-%m-%d")
 
 
 def style_of(
     cells: Sequence[str], name: str = "time", way_out: Way = lambda pattern: f"time_format={pattern!r}"
 ) -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
-    last, cells = cells[-1], list(dict.fromkeys(cells))
+    cells = list(dict.fromkeys(cells))
     begun = next((cell for cell in cells[:JUDGED] if is_date(cell)), cells[0])
     patterns, first_wrong = [], None
     for pattern in (pattern for pattern in PATTERNS if _moment(pattern, begun) is not None):
@@ -184,9 +152,9 @@ def style_of(
             first_wrong = dated or wrong[0]
     if not patterns:
         raise ValueError(_unreadable(cells, name, way_out, first_wrong))
-    cells = [cell for cell in cells if _moment(patterns[0], cell) is not None]
     if len(patterns) == 1:
-        return _styled(patterns[0], last if _moment(patterns[0], last) else cells[-1]), None
+        return Style(patterns[0]), None
+    cells = [cell for cell in cells if _moment(patterns[0], cell) is not None]
     return _day_or_month(patterns, cells, name, way_out)
 
 
@@ -203,7 +171,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
     """Of two readings that both fit, the one whose rows are evenly spaced; refused where both or neither are."""
     even = []
     for pattern in patterns:
-        times = read(cells, _styled(pattern, cells[-1]), name)
+        times = read(cells, Style(pattern), name)
         times = Times(np.unique(times.values), times.zone)
         grid = infer(times) if len(times) > 2 else None
         if grid is not None and len(times) > 0.5 * (grid.positions(times)[-1] + 1):
@@ -214,7 +182,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
         pattern, grid = even[0]
         meant = f"{cell!r} is {_readable(cell, pattern)}"
         note = f"{name!r} is read as {pattern} ({meant}), which makes its rows even: {grid.words()}"
-        return _styled(pattern, cells[-1]), note
+        return Style(pattern), note
     one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     raise ValueError(
         f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
@@ -227,23 +195,12 @@ def _readable(cell: str, pattern: str) -> str:
     return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {found.get('Y') or _century(int(found['y']))}"
 
 
-def _styled(pattern: str, like: str) -> Style:
-    """The style of a pattern for dates, with times of day as in a cell."""
-    found = _fields(pattern, like) or {}
-    written = pattern
-    if found.get("H"):
-        written += found["sep"] + ("%I:%M" if found.get("p") else "%H:%M") + (":%S" if found.get("S") else "")
-        written += (".%f" if found.get("f") else "") + (" %p" if found.get("p") else "") + (found.get("z") or "")
-    padded = not any(re.search(r"(?<!\d)\d(?!\d)", found.get(part) or "") for part in ("d", "m"))
-    return Style(pattern, False, written, len(found.get("f") or "") or 6, found.get("z") or "", padded)
+def given(pattern: str) -> Style:
+    """The style of a pattern a user wrote in the words of `strptime`; one without a time of day is that of dates, and
+    times of day after them are read.
 
-
-def given(pattern: str, like: Sequence[str] = ()) -> Style:
-    """The style of a pattern a user wrote in the words of `strptime`. One without a time of day is that of dates, and
-    times of day after them are read and written as in the cell `like`.
-
-    >>> given("%d.%m.%Y %H:%M").write(Times(np.array(["2024-02-01T10:30"], "M8[s]")))
-    ['01.02.2024 10:30']
+    >>> read(["01.02.2024 10:30"], given("%d.%m.%Y")).text(0)
+    '2024-02-01 10:30'
     """
     if len(pattern) > LONGEST:
         raise ValueError(f"time format {pattern[:20]!r} … has {len(pattern)} characters; use at most {LONGEST}")
@@ -256,9 +213,7 @@ def given(pattern: str, like: Sequence[str] = ()) -> Style:
     if unknown or not re.search("%[YyGbBjmd]", pattern):
         what = f"%{unknown[0]}" if unknown else "no year, month or day"
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
-    if like and not re.search("%[HIMSfp]", pattern) and _moment(pattern, like[-1]) is not None:
-        return _styled(pattern, like[-1])
-    return Style(pattern, whole=True)
+    return Style(pattern, re.search("%[HIMSfpz]", pattern) is not None)
 
 
 def read(
@@ -298,14 +253,9 @@ def read(
 
 def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
     """ISO dates without a zone by NumPy's own parser, which is thirty times as fast; None where it does not do."""
-    if style.whole or style.pattern != "%Y-%m-%d" or style.zone or not len(cells) or not cells[0]:
-        return None
-    length = len(cells[0])
-    if length < 10 or any(cell is None or len(cell) != length or cell[-1] == "Z" or "+" in cell for cell in cells):
+    if style != ISO or not len(cells) or not all(cell and _ISO.fullmatch(cell) for cell in cells):
         return None
     try:
-        values = np.array(cells, dtype="datetime64")
+        return Times(np.array(cells, dtype="datetime64"))
     except ValueError:
         return None
-    coarse = np.datetime_data(values.dtype)[0] in ("D", "h", "m", "s")
-    return Times(values.astype(f"datetime64[{'s' if coarse else 'us' if length <= 26 else 'ns'}]"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,6 @@ UNITS: tuple[tuple[float, str, str], ...] = (
 )  # fmt: skip
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BUSINESS = (True,) * 5 + (False,) * 2  # Monday to Friday
-
-
-class Rule(Protocol):
-    """A way to count time: positions of moments after the first of them, and moments at positions after one."""
-
-    def positions(self, moments: Moments) -> Positions: ...
-    def after(self, last: Any, count: int) -> Moments: ...
-    def words(self) -> str: ...
-    def seasons(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -137,6 +128,10 @@ class Weekdays:
 
     def seasons(self) -> tuple[int, ...]:
         return _whole(float(sum(self.mask)))
+
+
+Rule = Even | Months | Weekdays
+"""A way to count time: positions of moments after the first of them, and moments at positions after one."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Tables whose cells have types, in pieces: JSON, sheets of Excel files, Parquet, .npy, frames in memory."""
+"""Tables that are no text, in pieces: JSON and sheets of Excel files as columns of text, Parquet, .npy and frames as
+columns that have types."""
 
 from __future__ import annotations
 
@@ -6,14 +7,15 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from prophecy.frames.columns import Content, Hints, Layout, described
+from prophecy.frames.columns import Hints, Layout, described, is_number, text_of
 from prophecy.frames.opening import Opened
+from prophecy.frames.source import DATES
 from prophecy.frames.text import header_of, said_about
 
 LINES = 50_000  # rows of objects per piece: some megabytes
@@ -26,36 +28,33 @@ SHEET_CELLS = 20_000_000  # of a sheet: 20 columns of the million rows Excel has
 Row = Sequence[Any]
 
 
-def read_json_lines(opened: Opened, asked: Hints) -> Content:
-    """An object a line."""
-    text = io.TextIOWrapper(io.BufferedReader(opened.stream), "utf-8-sig", errors="replace")
-    lines = ((place, line) for place, line in enumerate(text, start=1) if line.strip())
-    return _of_objects(opened, asked, (_flat(_parsed(line, place), f"line {place}") for place, line in lines))
+def read_json(opened: Opened, asked: Hints) -> Layout:
+    """An object a line, or (a file that begins with a bracket) one array of objects."""
+    if opened.kind == "json":
+        found = _parsed(opened.stream.read(), "", "write an object per line")
+        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+            raise ValueError("a JSON table is an array of objects, or one object per line; write it so")
+        objects = (_flat(row, f"item {i}") for i, row in enumerate(found, start=1))
+    else:
+        text = io.TextIOWrapper(io.BufferedReader(opened.stream), "utf-8-sig", errors="replace")
+        lines = ((f"line {place}", line) for place, line in enumerate(text, start=1) if line.strip())
+        objects = (_flat(_parsed(line, f"{place} is ", "correct or remove it"), place) for place, line in lines)
+    first = list(islice(objects, LOOKED))
+    names = tuple(dict.fromkeys(name for row in first for name in row))
+    return _of_rows(opened, asked, names, ([row.get(name) for name in names] for row in chain(first, objects)))
 
 
-def read_json(opened: Opened, asked: Hints) -> Content:
-    """One array of objects."""
+def _parsed(text: str | bytes, where: str, way_out: str) -> Any:
     try:
-        found = json.loads(opened.stream.read())
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {str(error)[:200]}; write an object per line") from None
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise ValueError("a JSON table is an array of objects, or one object per line; write it so")
-    return _of_objects(opened, asked, (_flat(row, f"item {i}") for i, row in enumerate(found, start=1)))
+        raise ValueError(f"{where}not JSON: {str(error)[:200]}; {way_out}") from None
 
 
-def _parsed(line: str, place: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"line {place} is not JSON: {str(error)[:200]}; correct or remove it") from None
-    if not isinstance(row, dict):
-        raise ValueError(f"line {place} is {type(row).__name__}, not an object with keys; write one per line")
-    return row
-
-
-def _flat(row: dict[str, Any], where: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
+def _flat(row: Any, where: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
     """Nested keys as `sensor.temp`; lists are left out, numbers too large for a float refused."""
+    if not isinstance(row, dict):
+        raise ValueError(f"{where} is {type(row).__name__}, not an object with keys; write one per line")
     if depth > DEEPEST:
         raise ValueError(f"{where}: objects nested more than {DEEPEST} deep; flatten them")
     made: dict[str, Any] = {}
@@ -63,30 +62,35 @@ def _flat(row: dict[str, Any], where: str, prefix: str = "", depth: int = 0) -> 
         if isinstance(value, dict):
             made |= _flat(value, where, f"{prefix}{name}.", depth + 1)
         elif not isinstance(value, list):
-            if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 1e300:
+            if isinstance(value, int) and abs(value) > 1e300:
                 raise ValueError(f"{where}: {prefix}{name} is a number of {len(str(value))} digits; correct it")
             made[f"{prefix}{name}"] = value
     return made
 
 
-def _of_objects(opened: Opened, asked: Hints, objects: Iterator[dict[str, Any]]) -> Content:
-    """A table of dicts: columns are the keys of the first rows."""
-    first = list(islice(objects, LOOKED))
-    names = tuple(dict.fromkeys(name for row in first for name in row))
-    return _of_rows(opened, asked, names, ([row.get(name) for name in names] for row in chain(first, objects)))
+def _of_rows(opened: Opened, asked: Hints, names: tuple[str, ...], rows: Iterator[Row]) -> Layout:
+    """A table of rows whose cells have any type: text from here on, but numbers among numbers are so by their type."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
 
-
-def _of_rows(opened: Opened, asked: Hints, names: tuple[str, ...], rows: Iterator[Row]) -> Content:
-    """A table of rows whose cells are numbers, text and dates as they are."""
     first = list(islice(rows, LOOKED))
     if not first:
         raise ValueError("there are no rows; a table needs at least two")
-    layout, notes = described(opened.path, names, list(zip(*first, strict=True)), asked)
+    cells = list(zip(*first, strict=True))
+    types = [{type(cell) for cell in column} - {type(None)} for column in cells]
+    kinds = ["number" if found and found <= {int, float} else "" for found in types]
+    layout = described(opened.path, names, cells, asked, kinds=kinds)
+
+    def frame(held: list[Row]) -> Any:
+        columns = ([text_of(cell) for cell in column] for column in zip(*held, strict=True))
+        made = [pa.array(column, pa.string()) for column in columns]
+        return nw.from_native(pa.table(made, names), eager_only=True)
+
     pieces = chain([first], iter(lambda: list(islice(rows, LINES)), []))
-    return Content(layout, (dict(zip(names, zip(*held, strict=True), strict=True)) for held in pieces), notes)
+    return replace(layout, pieces=map(frame, pieces))
 
 
-def read_excel(opened: Opened, asked: Hints) -> Content:
+def read_excel(opened: Opened, asked: Hints) -> Layout:
     """A sheet, the first that holds a table unless one is named; titles and units are found as in text."""
     try:
         import openpyxl
@@ -104,7 +108,14 @@ def read_excel(opened: Opened, asked: Hints) -> Content:
         if asked.sheet is not None and asked.sheet not in sheets:
             raise ValueError(f"there is no sheet {asked.sheet!r}; it has {', '.join(map(repr, sheets))}")
         chosen = sheets if asked.sheet is None else [asked.sheet]
-        title, rows = next(((one, found) for one in chosen if len(found := _sheet_rows(sheets[one])) > 1), ("", []))
+        title, rows = "", list[Row]()
+        for one in chosen:
+            found = _sheet_rows(sheets[one])
+            told = _has_numbers(found)
+            if told or (not rows and len(found) > 1):
+                title, rows = one, found
+            if told:
+                break
     except ValueError:
         raise
     except Exception as error:  # openpyxl raises a dozen kinds on damaged files
@@ -112,11 +123,17 @@ def read_excel(opened: Opened, asked: Hints) -> Content:
     if not rows:
         raise ValueError("no sheet holds a table of at least two rows; name another file, or save the table as CSV")
     rows = rows[asked.skip or 0 :]
-    texts = [[_text(cell) for cell in row] for row in rows]
+    texts = [[text_of(cell) for cell in row] for row in rows]
     names, header, start = header_of(opened.path, texts, asked)
     made = _of_rows(opened, asked, names, (row[: len(names)] for row in rows[start:]))
     notes = [*made.notes, *said_about(texts[:start], header, start, len(names))]
-    return made._replace(notes=[*notes, f"sheet {title!r} of {len(sheets)}"] if len(sheets) > 1 else notes)
+    return replace(made, notes=[*notes, f"sheet {title!r} of {len(sheets)}"] if len(sheets) > 1 else notes)
+
+
+def _has_numbers(rows: list[Row]) -> bool:
+    """Whether two rows have a number; those of a cover sheet have none."""
+    numbers = (row for row in rows if any(isinstance(cell, int | float) or is_number(text_of(cell)) for cell in row))
+    return len(list(islice(numbers, 2))) == 2
 
 
 def _sheet_rows(sheet: Any) -> list[Row]:
@@ -134,52 +151,24 @@ def _sheet_rows(sheet: Any) -> list[Row]:
     return [(*row, *[None] * (width - len(row)))[:width] for row in rows]
 
 
-def _text(cell: Any) -> str:
-    """A cell as a CSV would have it."""
-    if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ")
-    return "" if cell is None else str(cell)
-
-
-def read_parquet(opened: Opened, asked: Hints) -> Content:
+def read_parquet(opened: Opened, asked: Hints) -> Layout:
     """Columns of any type."""
-    import narwhals.stable.v2 as nw
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     try:
-        file = parquet.ParquetFile(opened.raw if opened.size and not opened.packed else opened.whole())
+        file = parquet.ParquetFile(opened.raw if opened.plain else opened.whole())
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"is not a Parquet file: {error}; write it again, or as CSV") from None
-    pieces = (nw.from_native(pa.Table.from_batches([batch]), eager_only=True) for batch in file.iter_batches(ROWS))
-    head = next(pieces, None)
-    if head is None or not len(head):
-        raise ValueError("the table has no rows; a forecast needs at least two")
-    return of_frames(opened.path, chain([head], pieces), asked)
+    return of_frames(opened.path, (pa.Table.from_batches([batch]) for batch in file.iter_batches(ROWS)), asked)
 
 
-def of_frames(path: str, pieces: Iterator[Any], asked: Hints) -> Content:
-    """Narwhals frames below each other. Kinds of columns are told by their types, or else by the first cells."""
-    import narwhals.stable.v2 as nw
-
-    first = next(pieces)
-    head = first.head(LOOKED)
-    kinds = [
-        "typed" if kind in (nw.Date, nw.Datetime) else "number" if kind.is_numeric() else "bool" * (kind == nw.Boolean)
-        for kind in head.schema.values()
-    ]
-    cells = [column.to_list() for column in head.iter_columns()]
-    layout, notes = described(path, head.columns, cells, asked, kinds=kinds)
-    return Content(layout, chain([first], pieces), notes)
-
-
-def read_npy(opened: Opened, asked: Hints) -> Content:
+def read_npy(opened: Opened, asked: Hints) -> Layout:
     """(time,) or (time, series): a column is a series, as in any table."""
-    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     try:
-        if opened.size and not opened.packed:
+        if opened.plain:
             data = np.load(opened.path, mmap_mode="r", allow_pickle=False)
         else:
             data = np.load(opened.whole(), allow_pickle=False)
@@ -189,7 +178,25 @@ def read_npy(opened: Opened, asked: Hints) -> Content:
         raise ValueError(f"must hold real numbers, (time,) or (time, series), got {data.dtype} {data.shape}")
     names = ["value"] if data.ndim == 1 else [f"value{i}" for i in range(data.shape[1])]
     data = data.reshape(len(data), -1)
-    layout = Layout(opened.path, tuple(names), ("number",) * len(names), ((),) * len(names), {}, asked)
     rows = max(1, ROWS // len(names))
     parts = (np.asarray(data[start : start + rows], dtype=np.float64) for start in range(0, len(data), rows))
-    return Content(layout, (nw.from_native(pa.table(list(part.T), names), eager_only=True) for part in parts), [])
+    return of_frames(opened.path, (pa.table(list(part.T), names) for part in parts), asked)
+
+
+def of_frames(path: str, pieces: Iterator[Any], asked: Hints) -> Layout:
+    """Frames of any library below each other. Kinds of columns are told by their types, those of text by its cells."""
+    import narwhals.stable.v2 as nw
+
+    frames = (nw.from_native(piece, eager_only=True) for piece in pieces)
+    first = next(frames, None)
+    if first is None or not len(first):
+        raise ValueError("the table has no rows; a forecast needs at least two")
+    head = first.head(LOOKED)
+    cells = [column.to_list() for column in head.iter_columns()]
+    kinds = []
+    for kind, column in zip(head.schema.values(), cells, strict=True):
+        there = [cell for cell in column if cell is not None] if kind == nw.Object else []
+        dated = kind in (nw.Date, nw.Datetime) or (bool(there) and all(isinstance(cell, DATES) for cell in there))
+        kinds.append("typed" if dated else "number" if kind.is_numeric() else "bool" * (kind == nw.Boolean))
+    layout = described(path, head.columns, cells, asked, kinds=kinds)
+    return replace(layout, pieces=chain([first], frames))

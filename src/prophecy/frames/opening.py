@@ -56,15 +56,14 @@ class Replay(io.RawIOBase):
 
 @dataclass
 class Opened:
-    """kind: csv, jsonl, json, parquet, npy or excel. size: bytes, 0 if unknown. packed: the file is compressed."""
+    """kind: csv, jsonl, json, parquet, npy or excel. size: bytes, 0 if unknown. plain: a file on the disk, as it is."""
 
     path: str
     kind: str
     stream: Replay
     raw: BinaryIO
     size: int
-    packed: bool = False
-    file: bool = False  # it has a name on the disk
+    plain: bool = False
 
     def position(self) -> int:
         """Bytes of the file consumed, for a progress bar."""
@@ -86,13 +85,13 @@ def open_bytes(source: str | bytes) -> Opened:
         raise ValueError(f"{path} is a folder; name a file")
     raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 (closed with the process)
     size = os.fstat(raw.fileno()).st_size if path != "-" else 0
-    stream, packed = Replay(raw), False
+    stream, plain = Replay(raw), size > 0
     with explained(path):
         for _ in range(2):  # a .gz of a .zst, and no further
             opener = next((one for first, one in PACKED.items() if stream.head(8).startswith(first)), None)
             if opener is not None:
-                stream, packed = Replay(opener(stream)), True
-        return Opened(path, _kind(path, stream), stream, raw, size, packed, path != "-")
+                stream, plain = Replay(opener(stream)), False
+        return Opened(path, _kind(path, stream), stream, raw, size, plain)
 
 
 def _zstd(stream: Any) -> Any:

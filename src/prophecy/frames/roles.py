@@ -11,44 +11,33 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.frames.clock import EPOCHS, TimeColumn
-from prophecy.frames.columns import Hints, Layout
-from prophecy.frames.numbers import MOSTLY
+from prophecy.frames.columns import MOSTLY, Hints, Layout
+from prophecy.frames.source import EPOCHS, TimeColumn
 
-CLOCKS = (
-    "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "at", "ds", "t", "ts", "epoch", "unix",
-    "unixtime", "unix_ms", "datum", "zeit", "zeitstempel", "day", "week", "month", "quarter", "year", "jahr", "seconds",
-    "hour", "step", "index", "fecha",
-)  # fmt: skip
-"""Names under which increasing *numbers* are times; dates are found by what they are."""
+DATED = frozenset({"date", "datetime", "datum", "ds", "timestamp", "fecha"})
+TIMES = DATED | {"time", "zeit"}
+"""Names under which text must be dates. Numbers of a plausible size are days as Excel counts them under the first."""
 
-TIMES = ("time", "timestamp", "datetime", "date", "ds", "zeit", "datum", "fecha")
-"""Names under which text must be dates."""
+CLOCKS = TIMES | {
+    "when", "at", "t", "ts", "epoch", "unix", "unixtime", "zeitstempel", "day", "week", "month", "quarter", "year",
+    "jahr", "seconds", "hour", "step", "index",
+}  # fmt: skip
+"""Names under which numbers are times; dates are found by what they are."""
 
-RISING = (
-    "elapsed", "sample", "samples", "n", "no", "nr", "min", "minute", "minutes", "sec", "frame",
-    "tick", "row", "record", "recnum", "rec", "seq", "#",
-)  # fmt: skip
-"""Names under which numbers are times where they seldom fall from row to row: `min` may be a minimum."""
-
-UNIT = re.compile(
-    r"(time|timestamp|t|ts|elapsed|elapsed[ _]time|zeit)[ _.]?(?:[\[(/] ?)?"
-    r"(?:s|secs?|seconds?|sek|ms|millis|milliseconds?|us|µs|ns|min|mins|minutes?|h|hrs?|hours?|d|days?|y|yrs?|years?)[\])]?"
-)
-"""A name of time with its unit, as instruments write it (`t_ms`, `Time [s]`, `elapsed (min)`), in small letters."""
+RISING = CLOCKS | {
+    "elapsed", "sample", "samples", "n", "no", "nr", "min", "minute", "minutes", "sec", "frame", "tick", "row",
+    "record", "recnum", "rec", "seq", "#",
+}  # fmt: skip
+UNITS = RISING | {
+    "s", "secs", "second", "sek", "ms", "millis", "millisecond", "milliseconds", "us", "µs", "ns", "mins", "h", "hr",
+    "hrs", "hours", "d", "days", "y", "yr", "yrs", "years",
+}  # fmt: skip
+"""What names of time may begin and go on with where their numbers seldom fall from row to row: `min` or `t_min` may be
+a minimum."""
 
 KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_id", "id", "name")
 """Names under which text tells series apart, and whole numbers that come again do."""
 
-DATED = ("date", "datetime", "date_time", "date time", "datum", "ds", "timestamp")
-"""Names under which numbers of days since 1899-12-30 are dates, as Excel counts them."""
-
-MOST_KEYS = 8  # columns that are tried as keys, alone and together
-JOINT = "/"  # between the parts of a key
-USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
-SERIALS = (20_000, 80_000)  # such days: 1954 to 2119
-ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
-EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
 PARTS = {
     "%Y": ("year", "yyyy", "yy", "yr", "jahr", "año", "année", "anno"),
     "%m": ("month", "mm", "mo", "mon", "monat", "mes"), "%d": ("day", "dd", "dy", "tag"),
@@ -56,7 +45,13 @@ PARTS = {
 }  # fmt: skip
 """Names of columns that hold the parts of a date, the coarsest first."""
 
+USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
+MOST_KEYS = 8  # columns that are tried as keys, alone and together
+JOINT = "/"  # between the parts of a key
+SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
+ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
+EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     shown = ", ".join(name or "(unnamed)" for name in layout.names[:50]) + (" …" if len(layout.names) > 50 else "")
     keys, times = (
         tuple(part for name in names for part in ([name] if name in layout.names else name.split(" + ")))
-        for names in (asked.keys, [asked.time] if asked.time else [])
+        for names in (asked.key, [asked.time] if asked.time else [])
     )
     for what, names in (("", asked.columns), ("time ", times), ("key ", keys)):
         absent = [name for name in names if name not in layout.names]
@@ -92,21 +87,24 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
             raise ValueError(f"{layout.path} has no {what}column {absent[0]!r}; it has {shown}")
     notes: list[str] = []
     keys = keys or _key(layout, {*asked.columns, *times})
-    taken = {*asked.columns, *keys}
-    clock = None if moments is not None or asked.time == "" else _clock(layout, times, taken, notes)
+    clock = None
+    if moments is None and asked.time != "":
+        clock = _clock(layout, times, [name for name in layout.names if name not in {*asked.columns, *keys}], notes)
     taken = {*keys, *(clock.columns if clock is not None else ())}
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
     values = tuple(asked.columns) or _values(layout, free, keys, clock is not None, notes)
-    if asked.header is None and not asked.columns:
-        spread_over_columns(values, asked)
-    if not values:
-        others = [name for name in layout.names if name not in taken and layout.filled(name)]
-        nearest = max(others, key=lambda name: len(layout.numbers(name)), default=None)
-        advice = f"choose with {ways('column')}" if nearest is None else layout.why_text(nearest)
-        raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
-    others = [n for n in layout.names if n not in {*taken, *values} and layout.kind(n) in ("text", "bool")]
-    if others and not asked.columns:
-        notes.append(f"column{'s' * (len(others) > 1)} {', '.join(map(repr, others))} left out: no numbers")
+    others = [name for name in layout.names if name not in {*taken, *values}]
+    if not asked.columns:
+        if asked.header is None:
+            spread_over_columns(values, asked)
+        if not values:
+            nearest = max(filter(layout.texts, others), key=lambda name: len(layout.numbers(name)), default=None)
+            empty = f"all cells of {others[0]!r} are empty" if others else f"choose with {ways('column')}"
+            advice = empty if nearest is None else layout.why_text(nearest)
+            raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
+        words = [repr(name) for name in others if layout.kind(name) in ("text", "bool")]
+        if words:
+            notes.append(f"column{'s' * (len(words) > 1)} {', '.join(words)} left out: no numbers")
     for name in values:
         if name in taken:
             raise ValueError(
@@ -119,7 +117,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
                 f"{', '.join(map(repr, free)) or 'none'}; {layout.why_text(name)}"
             )
     if not keys and asked.duplicates != "mean":
-        _refuse_keyed(layout, clock, values, moments)
+        _refuse_keyed(layout, () if clock is None else clock.columns, values, moments)
     return Roles(values, clock, keys, tuple(notes))
 
 
@@ -133,7 +131,8 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
         left = ", ".join(repr(name) for name in values if name != alone[0])
         notes.append(f"{alone[0]!r} alone is predicted, not {left}; {layout.ways('column')} chooses")
         return tuple(alone)
-    counts = [name for name in values if _counts(layout, name)] if timed and not layout.strict else []
+    counts = [name for name in values if timed and not layout.strict and _is_of(name, RISING)]
+    counts = [name for name in counts if {*np.diff(layout.numbers(name)).tolist()} == {1.0}]  # a logger's RECORD
     if counts and len(counts) < len(values):
         left = ", ".join(map(repr, counts))
         notes.append(f"{left} left out, for counting rows; {layout.ways('column', counts[0])} predicts it")
@@ -141,61 +140,49 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
     return tuple(values)
 
 
-def _counts(layout: Layout, name: str) -> bool:
-    """Whether numbers rise by one from row to row, under a name that says so (a logger's RECORD)."""
-    numbers = layout.numbers(name) if name.strip().lower() in (*CLOCKS, *RISING) else np.empty(0)
-    return len(numbers) > 1 and bool((np.diff(numbers) == 1).all())
-
-
 def _key(layout: Layout, taken: set[str]) -> tuple[str, ...]:
     """A column under a usual name of keys: of text, or of whole numbers that come again."""
     lower = {name.lower(): name for name in reversed(layout.names) if name not in taken}
-    for usual in KEYS:
-        name = lower.get(usual)
-        if name is None:
-            continue
-        if layout.kind(name) == "text" or (layout.kind(name) == "empty" and usual in KEYS[:2]):
+    for usual in filter(lower.__contains__, KEYS):
+        name = lower[usual]
+        kind = layout.kind(name)
+        if kind == "text" or (kind == "empty" and usual in KEYS[:2]):
             return (name,)
-        counted = layout.kind(name) == "number" and usual not in ("id", "name")
-        numbers = layout.numbers(name) if counted else np.empty(0)
+        numbers = layout.numbers(name) if kind == "number" and usual not in ("id", "name") else np.empty(0)
         if len(numbers) and _whole(numbers) and (usual == "key" or len(set(numbers.tolist())) < len(numbers)):
             return (name,)
     return ()
 
 
-def _refuse_keyed(
-    layout: Layout, clock: TimeColumn | None, values: Sequence[str], moments: Sequence[Any] | None
-) -> None:
+def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], moments: Sequence[Any] | None) -> None:
     """Refuse a table of many series without a key: times come again with other numbers, and a column of text, or of a
     few whole numbers, tells their rows apart."""
-    times = () if clock is None else clock.columns
 
     def rows(names: Sequence[str]) -> list[tuple[str, ...]]:
         return list(zip(*(map(str, layout.column(name)) for name in names), strict=True))
 
-    moments = moments if clock is None else rows(times)
-    numbers = rows(values)
+    def is_code(name: str) -> bool:
+        kinds = {str(cell) for cell in layout.column(name)}
+        return 2 * len(kinds) <= len(numbers) and all(kind.removesuffix(".0").isdigit() for kind in kinds)
+
+    moments, numbers = rows(times) if times else moments, rows(values)
     if not moments or len(numbers) != len(moments) or len(set(moments)) == len(set(zip(moments, numbers, strict=True))):
         return
-    texts = [name for name in layout.names if layout.kind(name) == "text" and name not in times]
-    codes = [name for name in layout.names if layout.kind(name) == "number" and name not in times]
-    codes = [name for name in codes if name not in values or (len(values) > 1 and _is_code(layout.column(name)))]
+    texts, codes = (
+        [name for name in layout.names if layout.kind(name) == kind and name not in times]
+        for kind in ("text", "number")
+    )
+    codes = [name for name in codes if name not in values or (len(values) > 1 and is_code(name))]
     some = (*texts, *codes)[:MOST_KEYS]
     for names in itertools.chain.from_iterable(itertools.combinations(some, size) for size in (1, 2, 3)):
         cells = rows(names)
         if 1 < len(set(cells)) < len(cells) == len(set(zip(moments, cells, strict=True))):
-            where = "" if clock is None else f" in {' '.join(times)!r}"
+            where = f" in {' '.join(times)!r}" if times else ""
             together = f"{' and '.join(map(repr, names))} {'tells' if len(names) == 1 else 'together tell'}"
             raise ValueError(
                 f"{layout.path} holds many series: times{where} repeat, and {together} their rows apart; "
-                f"{layout.ways.keyed(*names)}, or average rows of one time with {layout.ways.mean}"
+                f"{layout.ways.keyed(*names)}, or {layout.ways.mean}"
             )
-
-
-def _is_code(cells: Sequence[Any]) -> bool:
-    """Whether cells are a few whole numbers that come again."""
-    kinds = {str(cell) for cell in cells}
-    return len(kinds) <= len(cells) / 2 and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
 
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
@@ -213,13 +200,12 @@ def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
         )
 
 
-def _clock(layout: Layout, times: Sequence[str], taken: set[str], notes: list[str]) -> TimeColumn | None:
+def _clock(layout: Layout, times: Sequence[str], free: Sequence[str], notes: list[str]) -> TimeColumn | None:
     """The column of times: those that were named, dates, the parts of dates, numbers under a name of times, text that
     must be dates, and last of all numbers that rise evenly."""
     given, ways = layout.asked.time_format, layout.ways
     if times:
         return _joined(layout, times, notes) if len(times) > 1 else _named(layout, times[0], layout.names, notes)
-    free = [name for name in layout.names if name not in taken]
     dated = [name for name in free if layout.kind(name) in ("date", "typed")]
     if given is not None:
         dates.given(given)
@@ -227,7 +213,7 @@ def _clock(layout: Layout, times: Sequence[str], taken: set[str], notes: list[st
     if len(dated) > 1:
         if layout.strict:
             raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with {ways('time')}")
-        dated = [*(name for name in dated if name.lower() in CLOCKS), *dated]
+        dated = sorted(dated, key=lambda name: not _is_of(name, CLOCKS))
         notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, {ways('time')} chooses another")
     if dated:
         return _named(layout, dated[0], free, notes)
@@ -238,7 +224,7 @@ def _clock(layout: Layout, times: Sequence[str], taken: set[str], notes: list[st
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
             return clock
-    unread = [name for name in free if name.lower() in TIMES and layout.kind(name) in ("text", "empty")]
+    unread = [name for name in free if _is_of(name, TIMES) and layout.kind(name) in ("text", "empty")]
     if unread:  # rows would be taken without times
         return _named(layout, unread[0], free, notes)
     if given is not None:
@@ -287,7 +273,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
     if given is not None:
         if texts and not _fits(texts, given):
             raise ValueError(f"{layout.path}: column {time!r}: {texts[0]!r} does not fit {ways('time_format', given)}")
-        return TimeColumn((time,), dates.given(given, texts[-1:]))
+        return TimeColumn((time,), dates.given(given))
     if kind == "date":
         of_day = [name for name in free if layout.kind(name) == "clock"]
         if of_day and not any(":" in cell for cell in texts[:100]):
@@ -306,7 +292,7 @@ def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColum
     given = layout.asked.time_format or " ".join(_parts(layout, names))
     rows = ([str(cell) for cell in row] for row in zip(*map(layout.column, names), strict=True))
     cells = [" ".join(row) for row in rows if all(row)]
-    style = dates.given(given, cells[-1:]) if given else _style(layout, " ".join(names), cells, notes)
+    style = dates.given(given) if given else _style(layout, " ".join(names), cells, notes)
     notes.append(f"columns {', '.join(map(repr, names[:-1]))} and {names[-1]!r} joined to one time")
     return TimeColumn(tuple(names), style)
 
@@ -318,7 +304,7 @@ def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dat
 
 
 def _fits(cells: Sequence[str], given: str) -> bool:
-    style = dates.given(given, cells[-1:])
+    style = dates.given(given)
     try:
         dates.read(cells[:20], style)
     except ValueError:
@@ -327,7 +313,7 @@ def _fits(cells: Sequence[str], given: str) -> bool:
 
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
-    """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name in `CLOCKS`."""
+    """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name of time."""
     numbers = layout.numbers(name) if layout.kind(name) == "number" else np.empty(0)
     if not len(numbers):
         return None
@@ -341,7 +327,7 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
         if ERA[0] * scale <= low and high <= ERA[1] * scale and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
             return TimeColumn((name,), unit=unit, whole=whole)
-    if name.lower() in DATED and low >= SERIALS[0] and high <= SERIALS[1]:
+    if _is_of(name, TIMES) and {*_words(name)} & DATED and low >= SERIALS[0] and high <= SERIALS[1]:
         notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
         return TimeColumn((name,), whole=whole, serial=True)
     # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
@@ -349,17 +335,22 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
 
 
-def _names_time(layout: Layout, name: str) -> bool:
-    """Whether a column's name says that its numbers are times.
+def _words(name: str) -> list[str]:
+    """The words of a name, in small letters; T, a temperature, is none of time."""
+    return re.findall(r"[^\W\d_]+|\d+|#", name.lower()) if name != "T" else ["T"]
 
-    T is a temperature, and t_min may be one: a name with a unit counts where numbers seldom fall from row to row, as
-    times do that begin anew with every series.
-    """
-    if name.lower() in CLOCKS:
-        return name != "T"
-    said = name.strip().lower()
-    steps = np.diff(layout.numbers(name)) if UNIT.fullmatch(said) or said in RISING else np.empty(0)
-    return len(steps) > 0 and float(np.mean(steps >= 0)) >= MOSTLY and bool((steps > 0).any())
+
+def _is_of(name: str, words: frozenset[str]) -> bool:
+    return bool(found := {*_words(name)}) and found <= words
+
+
+def _names_time(layout: Layout, name: str) -> bool:
+    """Whether a column's name says that its numbers are times, which seldom fall from row to row where it says so by a
+    unit or in a word of several meanings."""
+    if not _is_of(name, UNITS) or _words(name)[0] not in RISING:
+        return False
+    steps = np.diff(layout.numbers(name))
+    return _is_of(name, CLOCKS) or bool((steps >= 0).sum() >= MOSTLY * len(steps) and (steps > 0).any())
 
 
 def _whole(numbers: Any) -> bool:

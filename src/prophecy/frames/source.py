@@ -1,18 +1,183 @@
-"""Series as they came, and frames of the kind that came in: times as an index, periods or a column."""
+"""Times and series as frames hold them: read out of columns and indices, and written back as they came."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.frames import dates
 from prophecy.frames.align import Aligned
-from prophecy.frames.clock import TimeColumn
-from prophecy.frames.times import Times
+from prophecy.frames.columns import is_missing, text_of
+from prophecy.frames.times import Times, zone_of
+
+if TYPE_CHECKING:
+    from prophecy.frames.table import Stray
+
+DATES = (datetime, date, np.datetime64)  # types of cells that are dates
+EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
+EXCEL_DAY = 25_569  # 1970-01-01 in days since 1899-12-30
+_NO_TIME = np.iinfo(np.int64).min  # NumPy's NaT
+
+_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals")
+
+
+def is_frame(data: object) -> bool:
+    """Whether `data` is a frame or series of some library (decided without importing any)."""
+    library = type(data).__module__.split(".")[0]
+    return library in _LIBRARIES and hasattr(data, "__len__") and in_narwhals(data) is not None
+
+
+def in_narwhals(data: Any) -> Any:
+    """A narwhals frame or series of what it was given; None where narwhals has no such type."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        found = nw.from_native(data, allow_series=True)
+    except TypeError:
+        return None
+    return found.collect() if isinstance(found, nw.LazyFrame) else found
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """How times are read and written. columns: one, a date and a time of day, or the parts of a date.
+
+    style: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
+    """
+
+    columns: tuple[str, ...]
+    style: dates.Style | None = None
+    unit: str | None = None
+    whole: bool = False  # numbers without a fraction
+    serial: bool = False  # days as Excel counts them
+    typed: bool = False  # cells are dates by their type
+
+    def read(self, piece: Any, first: int, stray: Stray) -> Times:
+        """The times of a piece of a table; `first` is the number of its first row, for messages."""
+        name, columns = " ".join(self.columns), [piece[column] for column in self.columns]
+        if self.style is not None:
+            return self._dates(list(zip(*(column.to_list() for column in columns), strict=True)), first, stray)
+        (column,) = columns
+        if self.typed:
+            return as_times(column)
+        if self.unit is not None and (ticks := _ticks(column.to_list())) is not None:
+            return Times(ticks.astype(f"datetime64[{self.unit}]"))
+        numbers = stray.read(name, column, first - 1)
+        if self.serial:  # written with six digits, a day is known to a tenth of a second
+            return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400))
+        return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit])
+
+    def _dates(self, rows: list[tuple[Any, ...]], first: int, stray: Stray) -> Times:
+        """Dates in text, each read once however often it comes; the parts of a row's date together."""
+        assert self.style is not None
+        numbers: dict[tuple[Any, ...], int] = {}
+        codes = np.fromiter((numbers.setdefault(row, len(numbers)) for row in rows), np.int64)
+        places = np.unique(codes, return_index=True)[1]  # where each comes first
+        name, cells = " ".join(self.columns), [_text(row) for row in numbers]
+        wrong: list[tuple[int, str]] = []
+        times = dates.read(cells, self.style, name, (first + places).tolist(), wrong)[codes]
+        if wrong:
+            stray.missing_times(
+                name, wrong, int(np.isin(places[codes] + first, [row for row, _ in wrong]).sum()), len(rows)
+            )
+        return times
+
+    def numbers(self, times: Times) -> Any:
+        """Times as the numbers of the column."""
+        numbers = times.values
+        if self.unit is not None and self.whole:
+            return numbers.astype(f"datetime64[{self.unit}]").astype(np.int64)
+        if self.unit is not None:
+            # Microseconds, as they were read: whole numbers of nanoseconds are not exact in float64.
+            return numbers.astype("datetime64[us]").astype(np.int64) / 1e6
+        if self.serial:
+            numbers = numbers.astype("datetime64[s]").astype(np.int64) / 86_400 + EXCEL_DAY
+        return _whole(numbers) if self.whole else numbers
+
+
+def _text(cells: tuple[Any, ...]) -> str | None:
+    """The parts of a date as text; None where one is missing."""
+    texts = [text_of(cell).strip() for cell in cells]
+    return None if any(map(is_missing, texts)) else " ".join(texts)
+
+
+def _ticks(cells: list[Any]) -> Any:
+    """Whole numbers exactly, which float64 does not hold; None where one of them is no whole number."""
+    try:
+        ticks = [_NO_TIME if is_missing(text) else int(text) for text in map(text_of, cells)]
+    except ValueError:  # seconds with a fraction, or a cell that is no number
+        return None
+    return np.array(ticks, dtype=np.int64)
+
+
+def _since_1970(seconds: Any) -> Times:
+    """Seconds as times to the microsecond, as float64 holds them."""
+    gone = ~np.isfinite(seconds)
+    values = np.rint(np.where(gone, 0, seconds) * 1e6).astype("datetime64[us]")
+    values[gone] = np.datetime64("NaT")
+    return Times(values)
+
+
+def as_times(cells: Any) -> Times:
+    """A column, index or array of times: dates with or without zones, numbers, or text that reads as dates."""
+    if type(cells).__module__.startswith("pandas") and type(cells).__name__.endswith("Index"):
+        cells = (cells.to_timestamp() if type(cells).__name__ == "PeriodIndex" else cells).to_series()
+    column = in_narwhals(cells) if is_frame(cells) else cells if hasattr(cells, "to_native") else None
+    if column is not None:
+        import narwhals.stable.v2 as nw
+
+        kind = column.dtype
+        if kind == nw.Datetime and kind.time_zone is not None:
+            utc = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+            return Times(utc.to_numpy(), zone_of(kind.time_zone))
+        if kind == nw.Date:
+            return Times(column.cast(nw.Datetime("us")).to_numpy())
+        if kind == nw.Datetime or kind.is_numeric():
+            return Times(column.to_numpy())
+        cells = column.to_list()
+    array = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=object)
+    return Times(array) if array.dtype.kind in "Miuf" else _listed(array.tolist())
+
+
+def is_clock(index: Any) -> bool:
+    """Whether pandas' index holds times: dates, periods, or increasing numbers that are not mere row numbers."""
+    if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
+        return True
+    if len(index) and all(isinstance(cell, str) for cell in index):
+        return all(dates.is_date(cell) for cell in index)
+    return (
+        type(index).__name__ == "Index"
+        and getattr(index.dtype, "kind", "O") in "iuf"
+        and bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
+        and bool(index.is_unique)
+    )
+
+
+def _listed(cells: list[Any]) -> Times:
+    known = [cell for cell in cells if cell is not None and cell == cell]
+    if not known:
+        raise ValueError("time holds no times at all, missing ones alone; leave it out, or name another column")
+    if all(isinstance(cell, str) for cell in known):
+        style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
+        return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)
+    if all(isinstance(cell, int | float | np.number) for cell in known):
+        return Times(np.array([np.nan if cell is None else float(cell) for cell in cells]))
+    if not all(isinstance(cell, DATES) for cell in known):
+        raise TypeError(f"time must hold dates, numbers or text that reads as dates, got {known[0]!r}")
+    zones = [cell.tzinfo for cell in known if isinstance(cell, datetime) and cell.tzinfo is not None]
+    naive: list[Any] = []
+    for cell in cells:
+        if isinstance(cell, datetime) and cell.tzinfo is not None:
+            cell = cell.astimezone(UTC).replace(tzinfo=None)
+        naive.append(np.datetime64("NaT") if cell is None or cell != cell else np.datetime64(cell))
+    return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
+
 
 Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
@@ -95,24 +260,20 @@ def native_times(times: Times, kind: Kind) -> Any:
 
 
 def time_series(times: Times, kind: Kind) -> Any:
-    """Moments as a narwhals series of the kind's library and type."""
+    """Moments as a narwhals series of the kind's library, as its clock reads them: text, numbers, or dates by type."""
     import narwhals.stable.v2 as nw
 
-    name, backend, values = kind.time or "time", kind.backend or any_library(), times.values
-    clock, numeric = kind.clock, kind.dtype is not None and kind.dtype.is_numeric()
-    if not times.dates:
-        whole = kind.dtype is None or kind.dtype.is_integer()
-        return nw.new_series(name, _whole(values) if whole else values, backend=backend)
-    if numeric and clock is not None and clock.style is None:
-        return nw.new_series(name, clock.numbers(times), backend=backend)
-    if kind.dtype == nw.String or (kind.dtype == nw.Object and clock is not None and clock.style is not None):
-        days = bool((values == values.astype("datetime64[D]")).all())
-        texts = np.datetime_as_string(values, "D" if days else "auto").tolist()
-        return nw.new_series(name, [text.replace("T", " ") for text in texts], nw.String, backend=backend)
-    unit = np.datetime_data(values.dtype)[0]
-    series = nw.new_series(name, values.astype("M8[us]") if unit == "s" else values, backend=backend)
+    name, backend, clock = kind.time or "time", kind.backend or any_library(), kind.clock or TimeColumn((), whole=True)
+    if times.dates and clock.style is not None:
+        return nw.new_series(name, times.texts(), nw.String, backend=backend)
+    if not times.dates or clock.unit is not None or clock.serial:
+        series = nw.new_series(name, clock.numbers(times), backend=backend)
+        return series.cast(kind.dtype) if kind.dtype is not None and kind.dtype.is_float() else series
+    coarse = np.datetime_data(times.values.dtype)[0] == "s"
+    series = nw.new_series(name, times.values.astype("M8[us]") if coarse else times.values, backend=backend)
     if times.zone is not None:
-        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(str(times.zone))
+        zone = str(times.zone).removeprefix("UTC") or "UTC"  # timezone(timedelta(hours=1)) is called UTC+01:00
+        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
     return series.cast(kind.dtype) if kind.dtype in (nw.Date, nw.Datetime) else series
 
 
@@ -121,24 +282,19 @@ def _whole(values: Any) -> Any:
     return values.astype(np.int64) if bool((values == np.rint(values)).all()) else values
 
 
-def build(columns: Mapping[str, Any], kind: Kind, times: Times | None = None) -> Any:
-    """A frame of the kind that came in; where nothing but an array did, of a library that is there.
-
-    times: of the rows, which become pandas' index or the first column, as they came.
-    """
+def build(columns: Mapping[str, Any], kind: Kind, index: Times | None = None) -> Any:
+    """A frame of the kind that came in; where nothing but an array did, of a library that is there."""
     import narwhals.stable.v2 as nw
 
     backend: Any = kind.backend or any_library()
-    if times is not None and not kind.as_index:
-        columns = {kind.time or "time": time_series(times, kind), **columns}
     series = [
         values if isinstance(values, nw.Series) else nw.new_series(name, values, backend=backend)
         for name, values in columns.items()
     ]
     # Joined side by side: `nw.from_dict` drops the time zone of a pandas column and leaves the hours of UTC.
     frame = nw.concat([column.to_frame() for column in series], how="horizontal").to_native()
-    if times is not None and kind.as_index:
-        frame.index = native_times(times, kind)
+    if index is not None:
+        frame.index = native_times(index, kind)
     return frame
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import objects
-from prophecy.frames.clock import DATES, as_times, in_narwhals, is_clock
-from prophecy.frames.columns import Content, Hints, Layout
+from prophecy.frames.columns import MOSTLY, Hints, Layout, NumberStyle, is_missing, number, text_of, two_ways
+from prophecy.frames.names import count
 from prophecy.frames.opening import Opened, explained, open_bytes
 from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
-from prophecy.frames.source import Kind
-from prophecy.frames.stray import Stray
+from prophecy.frames.source import Kind, as_times, in_narwhals, is_clock
 from prophecy.frames.text import read_csv
 from prophecy.frames.times import Local, Times, zone_of
 
@@ -24,33 +23,151 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of a table is in memory at once."""
+    """How much of a table is in memory at once. piece: bytes of CSV parsed together, some 300 000 short rows.
+
+    sorted_rows: up to which `predict` and `anomalies` hold and sort a table; longer ones must be in order. cells: that
+    `forecast` holds (160 MB); beyond, only the newest rows of each series are kept.
+    """
 
     piece: int = 8 << 20
-    """Bytes of CSV per piece: some 300 000 short rows, large enough for Arrow's parser to work in parallel."""
-
     sorted_rows: int = 1_000_000
-    """Rows up to which `predict` and `anomalies` hold a table and sort it; longer ones are read in pieces and must be
-    in order."""
-
     cells: int = 20_000_000
-    """Cells `forecast` holds (160 MB); beyond, only the newest rows of each series are kept."""
 
 
+NAMED = 3  # stray cells of a column that are shown
+EARLY = 5_000  # rows after which too many stray cells end the reading
 SIZES = Sizes()
 NOTHING = Hints()
 READERS = {
-    "jsonl": objects.read_json_lines, "json": objects.read_json, "excel": objects.read_excel,
+    "jsonl": objects.read_json, "json": objects.read_json, "excel": objects.read_excel,
     "parquet": objects.read_parquet, "npy": objects.read_npy,
 }  # fmt: skip
 """By the kind that `opening` tells from a file's first bytes; all else is text."""
 
 
 @dataclass
+class Column:
+    """What was met in one column: filled cells, and stray ones, the first few with their rows."""
+
+    filled: int = 0
+    stray: int = 0
+    shown: list[tuple[int, str]] = field(default_factory=list)
+
+
+class Stray:
+    """What was passed over while a table was read. notes: filled when it has been read."""
+
+    def __init__(self, asked: Hints) -> None:
+        self._asked = asked
+        self.styles: Mapping[str, NumberStyle] = {}  # how columns of text write numbers
+        self._columns: dict[str, Column] = {}
+        self._ragged, self._shown = 0, ""
+        self.rows = 0  # read so far
+        self.notes: list[str] = []
+
+    def ragged(self, row: Any) -> str:
+        """Arrow's row with another number of cells than the others: passed over."""
+        self._ragged += 1
+        if not self._shown:
+            cells = f"{row.actual_columns} cells instead of {row.expected_columns}"
+            self._shown = f"row {row.number} of the file, {cells}: {row.text[:80]!r}"
+        return "skip"
+
+    def done(self, rows: int) -> None:
+        """A further piece has been read."""
+        self.rows += rows
+        if self.rows > EARLY:
+            self._check()
+
+    def read(self, name: str, column: Any, before: int | None = None) -> Array:
+        """A narwhals column as numbers, NaN where cells are missing or stray. before: rows of the data before it."""
+        values = _quick(column, self.styles.get(name, NumberStyle()))
+        mine = self._columns.setdefault(name, Column())
+        if values is None:
+            values = self._one_by_one(name, column.to_list(), self.rows if before is None else before)
+        else:
+            mine.filled += int(np.count_nonzero(~np.isnan(values)))
+        codes = self._asked.codes
+        return np.where(np.isin(values, codes), np.nan, values) if codes else values
+
+    def _one_by_one(self, name: str, cells: list[Any], before: int) -> Array:
+        style, absent, mine = self.styles.get(name, NumberStyle()), self._asked.absent, self._columns[name]
+        other = "," if style.decimal == "." else "."
+        values = np.full(len(cells), np.nan)
+        for place, cell in enumerate(map(text_of, cells)):
+            if is_missing(cell, absent):
+                continue
+            mine.filled += 1
+            value = style.read(cell)
+            if value is not None:
+                values[place] = value
+                continue
+            if not self._asked.decimal and number(cell, other) is not None:
+                point, comma = (cell, "1,5") if other == "." else ("1.5", cell)
+                raise ValueError(two_ways(name, point, comma, self._asked.ways("decimal", other)))
+            mine.stray += 1
+            if len(mine.shown) < NAMED:
+                mine.shown.append((before + place + 1, cell[:40]))
+        return values
+
+    def missing_times(self, name: str, shown: list[tuple[int, str]], count: int, filled: int) -> None:
+        """Cells of the time column that are no times, some of them shown; their rows are left out."""
+        mine = self._columns.setdefault(name, Column())
+        mine.filled, mine.stray = mine.filled + filled, mine.stray + count
+        mine.shown += shown[:NAMED]
+
+    def _check(self) -> None:
+        for name, mine in self._columns.items():
+            if mine.stray > (1 - MOSTLY) * mine.filled + 1e-9:
+                row, cell = mine.shown[0]
+                raise ValueError(
+                    f"column {name!r}: {mine.stray:,} of {mine.filled:,} cells are not like the others, the first is "
+                    f"{cell!r} in row {row} of the data; at most {1 - MOSTLY:.0%} are taken as missing; correct them, "
+                    f"or name cells without a value with {self._asked.ways('missing', cell)}"
+                )
+        if self._ragged > (1 - MOSTLY) * (self.rows + self._ragged) + 1e-9:
+            raise ValueError(
+                f"{self._ragged:,} of {self.rows + self._ragged:,} rows have another number of cells than the others, "
+                f"the first in {self._shown}; quote cells that hold the separator, or name the separator with "
+                f"{self._asked.ways('sep', ';')}"
+            )
+
+    def finish(self) -> None:
+        """Say what was passed over; refuse where it was too much."""
+        self._check()
+        for name, mine in self._columns.items():
+            if mine.stray:
+                shown = ", ".join(f"{cell!r} (row {row})" for row, cell in mine.shown[:NAMED])
+                more = f" and {mine.stray - NAMED:,} more" if mine.stray > NAMED else ""
+                self.notes.append(f"{count(mine.stray, 'cell')} of {name!r} taken as missing: {shown}{more}")
+        if self._ragged:
+            self.notes.append(f"{count(self._ragged, 'row')} with another number of cells left out ({self._shown})")
+
+
+def _quick(column: Any, style: NumberStyle) -> Array | None:
+    """A whole column at once: one of numbers, or Arrow's text of plain numbers; None where it must be cell by cell."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if not column.implementation.is_pyarrow() or not style.plain:
+        return None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        text = pc.utf8_trim_whitespace(column.to_native())
+        found = pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # some cell is no plain number
+        return None
+    values = np.asarray(found.to_numpy(), dtype=np.float64)
+    return None if np.isinf(values).any() else values
+
+
+@dataclass
 class Table:
     """A file or frame opened for reading in pieces; `batches` can be gone through once."""
 
-    path: str
     roles: Roles
     layout: Layout
     batches: Iterator[Any]
@@ -63,6 +180,10 @@ class Table:
     sizes: Sizes = field(default=SIZES)
 
     @property
+    def path(self) -> str:
+        return self.layout.path
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.layout.names
 
@@ -70,9 +191,6 @@ class Table:
     def notes(self) -> list[str]:
         """What was assumed and, once it is read, passed over."""
         return [*self.found, *self.stray.notes]
-
-    def note(self, fact: str) -> None:
-        self.found.append(fact)
 
     @property
     def size(self) -> int:
@@ -120,77 +238,52 @@ def open_table(source: str | bytes, asked: Hints = NOTHING, sizes: Sizes = SIZES
     """Open a table of any kind (bytes: a text table); what was not given is found by its content, and noted."""
     opened, stray = open_bytes(source), Stray(asked)
     with explained(opened.path):
-        content = contents(opened, asked, stray, sizes)
-        roles = resolve(content.layout)
-        table = _table(content, roles, stray, Kind(time=roles.time, key=roles.keys))
-        return replace(table, opened=opened, local=_local(asked.time_zone, roles, content.layout), sizes=sizes)
+        layout = contents(opened, asked, stray, sizes)
+        roles = resolve(layout)
+        return _table(layout, roles, stray, Kind(time=roles.time, key=roles.keys), opened=opened, sizes=sizes)
 
 
-def contents(opened: Opened, asked: Hints, stray: Stray, sizes: Sizes = SIZES) -> Content:
+def contents(opened: Opened, asked: Hints, stray: Stray, sizes: Sizes = SIZES) -> Layout:
     """The columns of a file as found, and its rows as they stand in it."""
     if opened.kind in READERS:
         return READERS[opened.kind](opened, asked)
     return read_csv(opened, asked, stray, sizes.piece)
 
 
-def _table(content: Content, roles: Roles, stray: Stray, kind: Kind) -> Table:
-    layout, pieces, notes = content
+def rows_of(path: str, asked: Hints) -> tuple[Any, list[str]]:
+    """All rows of a file as they stand in it, as a frame, and what was noted."""
+    import narwhals.stable.v2 as nw
+
+    opened, stray = open_bytes(path), Stray(asked)
+    with explained(opened.path):
+        layout = contents(opened, asked, stray)
+        return nw.concat(list(layout.pieces)).to_native(), [*layout.notes, *stray.notes]
+
+
+def _table(layout: Layout, roles: Roles, stray: Stray, kind: Kind, **more: Any) -> Table:
+    zone, local = layout.asked.time_zone, None
+    if zone is not None:
+        local = Local(zone_of(zone), roles.time or "time", roles.clock is not None and roles.clock.unit is not None)
+        if roles.clock is None:
+            there = f"name their column with {layout.ways('time')}, {layout.path} has {', '.join(layout.names)}"
+            raise ValueError(f"{layout.ways('time_zone')} needs times; {there}")
     stray.styles = layout.styles
-    return Table(
-        layout.path, roles, layout, _batches(layout.path, pieces, roles, stray), stray, [*notes, *roles.notes], kind
-    )
+    codes = filter(None, map(layout.code, roles.values))
+    batches = _batches(layout.path, layout.pieces, roles, stray)
+    return Table(roles, layout, batches, stray, [*layout.notes, *roles.notes, *codes], kind, local=local, **more)
 
 
-def _batches(path: str, pieces: Iterator[Any], roles: Roles, stray: Stray) -> Iterator[Any]:
+def _batches(path: str, pieces: Iterable[Any], roles: Roles, stray: Stray) -> Iterator[Any]:
     """Pieces with their value columns as float64."""
     import narwhals.stable.v2 as nw
 
     with explained(path):
         for piece in pieces:
-            if isinstance(piece, dict):
-                piece = _arrow({name: list(cells) for name, cells in piece.items()}, roles, stray)
-            else:
-                kind: Any = piece.implementation
-                made = (nw.new_series(n, stray.read(n, piece[n]), nw.Float64, backend=kind) for n in roles.values)
-                piece = piece.with_columns(*made)
+            kind: Any = piece.implementation
+            made = [nw.new_series(n, stray.read(n, piece[n]), nw.Float64, backend=kind) for n in roles.values]
             stray.done(len(piece))
-            yield piece
+            yield piece.with_columns(*made)
         stray.finish()
-
-
-def _arrow(columns: dict[str, list[Any]], roles: Roles, stray: Stray) -> Any:
-    """Columns of cells of any type as a frame; a cell of a column of dates that is none is stray."""
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    made: dict[str, Any] = {}
-    for name, cells in columns.items():
-        if name in roles.values:
-            made[name] = stray.read(name, cells)
-            continue
-        if roles.clock is not None and roles.clock.typed and name in roles.clock.columns:
-            odd = [k for k, cell in enumerate(cells) if cell is not None and not isinstance(cell, DATES)]
-            stray.missing_times(name, [(stray.rows + k + 1, str(cells[k])[:40]) for k in odd], len(odd), len(cells))
-            cells = [cell if isinstance(cell, DATES) else None for cell in cells]
-        try:
-            made[name] = pa.array(cells)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # kinds mixed: as text
-            made[name] = pa.array([None if cell is None else str(cell) for cell in cells])
-        if pa.types.is_null(made[name].type):
-            made[name] = made[name].cast(pa.string())
-    return nw.from_native(pa.table(made), eager_only=True)
-
-
-def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
-    if zone is None:
-        return None
-    found = zone_of(zone)
-    if roles.time is None:
-        raise ValueError(
-            f"{layout.ways('time_zone')} needs times; name their column with {layout.ways('time')}, {layout.path} has "
-            + ", ".join(layout.names)
-        )
-    return Local(found, roles.time, roles.clock is not None and roles.clock.unit is not None)
 
 
 def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
@@ -198,7 +291,7 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
     import narwhals.stable.v2 as nw
 
     data, levels = unstacked(data)
-    asked = replace(asked, key=asked.keys or levels or None)
+    asked = replace(asked, key=asked.key or levels)
     frame = in_narwhals(data)
     if isinstance(frame, nw.Series):
         frame = (frame if frame.name else frame.alias("value")).to_frame()
@@ -214,9 +307,8 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
         raise ValueError(f"time has {len(given)} moments for {len(frame)} rows; give one for each")
     if given is None and asked.time is None and index is not None and is_clock(index):
         given, as_index = as_times(index), True
-    content = objects.of_frames("data", iter([frame]), asked)
-    content = content._replace(layout=replace(content.layout, strict=True))
-    roles = resolve(content.layout, None if given is None else given.values[: len(content.layout.cells[0])].tolist())
+    layout = replace(objects.of_frames("data", iter([frame.to_native()]), asked), strict=True)
+    roles = resolve(layout, None if given is None else given.values[: len(layout.cells[0])].tolist())
     if given is None and roles.clock is None and not roles.keys and type(index).__name__ == "RangeIndex":
         given, as_index = (Times(np.asarray(index, dtype=np.float64)), True) if len(frame) > 1 else (None, False)
     kind = Kind(frame.implementation, "time" if given is not None else None, key=roles.keys)
@@ -225,7 +317,7 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
         kind = replace(kind, time=index.name, as_index=True, period=period)
     elif roles.clock is not None:
         kind = replace(kind, time=roles.time, dtype=frame[roles.clock.columns[0]].dtype, clock=roles.clock)
-    return replace(_table(content, roles, Stray(asked), kind), given=given)
+    return _table(layout, roles, Stray(asked), kind, given=given)
 
 
 def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:

@@ -11,16 +11,17 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from prophecy.frames import dates
-from prophecy.frames.columns import Content, Hints, described, kind_of
+from prophecy.frames.columns import JUDGED, MOSTLY, Hints, Layout, described, is_missing, is_number, kind_of
 from prophecy.frames.names import count, printable
-from prophecy.frames.numbers import JUDGED, MOSTLY, is_missing, is_number
 from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of
 from prophecy.frames.roles import USUAL, spread_over_columns
-from prophecy.frames.stray import Stray
+
+if TYPE_CHECKING:
+    from prophecy.frames.table import Stray
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
@@ -45,11 +46,11 @@ class Dialect:
     notes: tuple[str, ...]
 
 
-def read_csv(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Content:
+def read_csv(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
     dialect = sniff(opened.path, opened.stream, asked)
-    layout, notes = described(opened.path, dialect.names, dialect.cells, asked, dialect.separator)
-    return Content(layout, _pieces(opened, dialect, piece, stray), [*dialect.notes, *notes])
+    found = described(opened.path, dialect.names, dialect.cells, asked, dialect.separator)
+    return replace(found, pieces=_pieces(opened, dialect, piece, stray), notes=[*dialect.notes, *found.notes])
 
 
 def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
@@ -270,7 +271,7 @@ def _pieces(opened: Opened, dialect: Dialect, piece: int, stray: Stray) -> Itera
     if dialect.separator == " ":
         encoding, codec = "utf-8", dialect.encoding.replace("utf-8", "utf-8-sig")
         stream = io.BytesIO(_single_spaces(opened.stream.read().decode(codec, errors="replace")).encode())
-    elif opened.file and not opened.packed:
+    elif opened.plain:
         # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
         # takes the interpreter down with it.
         opened.raw.close()

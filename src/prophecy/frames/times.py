@@ -85,6 +85,16 @@ class Times:
         value = self.wall()[place]
         return written(value) if self.dates else f"{float(value):.15g}"
 
+    def texts(self) -> list[str | None]:
+        """Dates in one format, as precise as they need, with their offset where the zone is one; None where missing."""
+        offset = ""
+        if isinstance(self.zone, timezone):
+            offset = str(self.zone).removeprefix("UTC") or "+00:00"
+        wall = self.wall()
+        unit = _unit(wall[~self.missing])
+        texts = np.datetime_as_string(wall, "m" if unit == "D" and offset else unit).tolist()
+        return [None if text == "NaT" else text.replace("T", " ") + offset for text in texts]
+
 
 def joined(parts: Sequence[Times]) -> Times:
     """Times one after the other, in the finest unit of any of them and the zone of the last."""
@@ -126,8 +136,8 @@ def parse_offset(zone: str) -> int:
 def zone_of(name: str) -> tzinfo:
     """A time zone by its name (Europe/Berlin, UTC) or its distance from UTC (+01:00)."""
     try:
-        if re.fullmatch(r"[+-]\d\d:?\d\d", name):
-            return timezone(timedelta(seconds=parse_offset(name)))
+        if re.fullmatch(r"(UTC)?[+-]\d\d:?\d\d", name):
+            return timezone(timedelta(seconds=parse_offset(name.removeprefix("UTC"))))
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError; a folder's name is an OSError
         raise ValueError(
@@ -137,9 +147,13 @@ def zone_of(name: str) -> tzinfo:
 
 def written(value: Any) -> str:
     """A datetime64 as people write it: no time of day at midnight, no seconds where they are zero."""
+    return str(np.datetime_as_string(value, _unit(value))).replace("T", " ")
+
+
+def _unit(values: Any) -> Any:
+    """The coarsest unit that holds these moments."""
     units = ("D", "m", "s", "ms", "us", "ns")
-    unit = next((unit for unit in units if value == value.astype(f"datetime64[{unit}]")), "ns")
-    return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
+    return next((unit for unit in units if np.all(values == values.astype(f"datetime64[{unit}]"))), "ns")
 
 
 class Local:
@@ -166,50 +180,46 @@ class Local:
         if self._utc or times.zone is not None:
             return Times(times.values, self._zone)
         early, late = (offsets(times.values, self._zone, fold) for fold in (0, 1))
-        self._refuse_skipped(times, early, late)
+        skipped = np.flatnonzero((early < late) & ~times.missing)
+        if len(skipped):
+            raise ValueError(
+                f"column {self._column!r}: {written(times.values[skipped[0]])} does not exist in {self._zone}, whose "
+                "clocks skip it when summer time begins; if the times are of another zone, or of winter time all year, "
+                "name that one, such as UTC or +01:00"
+            )
         second = np.zeros(len(times), dtype=bool)
         length = np.maximum(early - late, 0)
-        if length.any() or self._before:
+        if length.any():
             for key, rows in series:
                 second[rows] = self._second(key, times.values[rows], length[rows])
         return Times(shifted(times.values, -np.where(second, late, early)), self._zone)
 
-    def _refuse_skipped(self, times: Times, early: NDArray[np.int64], late: NDArray[np.int64]) -> None:
-        skipped = np.flatnonzero((early < late) & ~times.missing)
-        if len(skipped):
-            shown = written(times.values[skipped[0]])
-            raise ValueError(
-                f"column {self._column!r}: {shown} does not exist in {self._zone}, whose clocks skip it when summer "
-                "time begins; if the times are of another zone, or of winter time all year, name that one, such as "
-                "UTC or +01:00"
-            )
-
     def _second(self, key: str, wall: Moments, length: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which rows of a series are of the second of two hours that look the same. length: seconds shown twice."""
-        second = np.zeros(len(wall), dtype=bool)
-        places = np.flatnonzero(length > 0)
-        before = self._before.pop(key, wall[:0])
-        if not len(places):
-            return second
-        turn = slice(None, None, -1 if _downwards(wall) else 1)
-        days = wall[places].astype("datetime64[D]")
+        """Which rows of a series are of the second of two hours that look the same: those that come again, or after
+        a step back. length: seconds shown twice."""
+        steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
+        down = int((steps < 0).sum()) > int((steps > 0).sum())  # newest first
+        wall, length = (wall[::-1], length[::-1]) if down else (wall, length)
+        second, places = np.zeros(len(wall), dtype=bool), np.flatnonzero(length > 0)
+        before, days = self._before.get(key, wall[:0]), wall[places].astype("datetime64[D]")
         for day in np.unique(days):
             mine = places[days == day]
             known = before[before.astype("datetime64[D]") == day]
-            rows = np.concatenate([known, wall[mine]])
-            found = _passes(rows[turn])
-            if found is None:
+            rows = np.concatenate([wall[mine], known] if down else [known, wall[mine]])
+            again = np.append(False, rows[1:] <= np.maximum.accumulate(rows)[:-1])
+            again |= np.append(0, np.cumsum(rows[1:] < rows[:-1])) > 0
+            if any((np.diff(part).astype(np.int64) <= 0).any() for part in (rows[again], rows[~again])):
+                times, counts = np.unique(rows, return_counts=True)
                 raise ValueError(
                     f"column {self._column!r}: in the hour after {written(rows.min())}, which {self._zone} has twice "
-                    f"when summer time ends, {written(_most_frequent(rows))} comes more than twice or rows are in no "
-                    "order; tell series apart by a key, or sort the table by time first"
+                    f"when summer time ends, {written(times[np.argmax(counts)])} comes more than twice or rows are in "
+                    "no order; tell series apart by a key, or sort the table by time first"
                 )
-            if not found.any() and not len(known):
-                found[:] = _late(wall[turn], len(wall) - 1 - mine[-1] if turn.step < 0 else mine[0], length[mine[0]])
-            second[mine] = found[turn][len(known) :]
-            if mine[-1] == len(wall) - 1:  # the hour may go on in the next piece
-                self._before[key] = rows
-        return second
+            if not again.any() and not len(known):
+                again[:] = _late(wall, int(mine[0]), int(length[mine[0]]))
+            second[mine] = again[: len(mine)] if down else again[len(known) :]
+            self._before[key] = rows
+        return second[::-1] if down else second
 
 
 def summer_time_ends(times: Times, doubled: NDArray[np.intp]) -> bool:
@@ -227,17 +237,6 @@ def summer_time_ends(times: Times, doubled: NDArray[np.intp]) -> bool:
     return bool(fits.all()) and not whole_days
 
 
-def _passes(rows: Moments) -> NDArray[np.bool_] | None:
-    """Which rows (in the order of time) are of the second pass through an hour; None where order does not decide."""
-    back = np.flatnonzero(rows[1:] <= rows[:-1])
-    if len(back) < 2:
-        return np.arange(len(rows)) > (back[0] if len(back) else len(rows))
-    # Sorted by what the clock showed: the two rows of a time stand together, the earlier one first.
-    if np.unique(rows, return_counts=True)[1].max() > 2 or bool((rows[1:] < rows[:-1]).any()):
-        return None
-    return np.concatenate([[False], rows[1:] == rows[:-1]])
-
-
 def _late(wall: Moments, place: int, length: int) -> bool:
     """Whether rows passing through a doubled hour once, from `place` on, do so the second time: where only then they
     are as far from the row before as rows usually are. (Rows two hours apart; clocks that are changed by half an hour.)
@@ -247,13 +246,3 @@ def _late(wall: Moments, place: int, length: int) -> bool:
     steps = np.abs(np.diff(wall)) / np.timedelta64(1, "s")
     usual, here = float(np.median(steps)), float(steps[place - 1])
     return bool(here != usual and here + length == usual)
-
-
-def _downwards(wall: Moments) -> bool:
-    steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
-    return int((steps < 0).sum()) > int((steps > 0).sum())
-
-
-def _most_frequent(rows: Moments) -> Any:
-    found, counts = np.unique(rows, return_counts=True)
-    return found[int(np.argmax(counts))]

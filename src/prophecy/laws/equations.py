@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -12,26 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-_DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
-NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
+_DIGITS = 5  # digits of a coefficient: an error of one in 100 000 is printed as exact
 _PLAIN = (1e-4, 1e6)  # coefficients outside are printed with an exponent: nobody counts zeros
 _EQUAL = 2.0  # standard errors within which two coefficients are written as one
-
-
-@dataclass(frozen=True)
-class Argument:
-    """What a function is taken of: the sum of rates times variables, of bends times their products, and a shift.
-
-    bends: ((a, b, coefficient of the product of variables a and b), ...). errors: standard errors of rates and shift,
-    () where they are not known; bend_errors: of bends. What is held, as a factor that was taken out, has 0.
-    """
-
-    function: str
-    rates: tuple[float, ...]
-    shift: float
-    bends: tuple[tuple[int, int, float], ...] = ()
-    errors: tuple[float, ...] = ()
-    bend_errors: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +26,18 @@ class Term:
     powers: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Argument:
+    """A function and the sum that it is taken of: terms of the variables, their products and a constant."""
+
+    function: str
+    terms: tuple[Term, ...]
+
+    @property
+    def shift(self) -> float:
+        return sum(term.coefficient for term in self.terms if not any(term.powers))
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """d(variable)/dt as sums of terms, in the data's units.
@@ -51,6 +46,7 @@ class Equations:
     dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
     relations: variables that are sums of others in every row: (which, terms). remarks: what else is to be said of them.
+    digits: that are printed beyond those that standard errors allow, where terms nearly cancel.
 
     >>> from prophecy.forecasting import forecast
     >>> from prophecy import chaos
@@ -69,6 +65,7 @@ class Equations:
     noise: tuple[float, ...]
     relations: tuple[tuple[int, tuple[Term, ...]], ...] = ()
     remarks: tuple[str, ...] = ()
+    digits: int = 0
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -85,8 +82,7 @@ class Equations:
         if any(not -1 - 1e-6 < t.coefficient < -1 + 1e-6 for t in others):
             return f"{self._name(i)} = {self._sum(terms, False)}"
         constant = sum(t.coefficient for t in terms if not any(t.powers))
-        number = "-" * (constant < 0) + _number(abs(constant), 0.0)
-        return f"{' + '.join([*map(self._product, others), self._name(i)])} = {number}"
+        return f"{' + '.join([*map(self._product, others), self._name(i)])} = {self._number(constant, 0.0)}"
 
     def __call__(self, state: ArrayLike) -> Array:
         """The time derivative of the variables at (names,) or (points, names), inputs included."""
@@ -110,44 +106,65 @@ class Equations:
 
     def _rates(self, variables: Sequence[Any], known: dict[str, Any]) -> list[Any]:
         """The time derivatives, of numbers or symbols; known: the functions of these."""
-        factors = list(variables)
-        for function in self.functions:
-            at = sum((rate * x for rate, x in zip(function.rates, variables, strict=True) if rate), function.shift)
-            at = at + sum(c * variables[a] * variables[b] for a, b, c in function.bends)
-            factors.append(known[function.function](at))
-        return [
-            sum((t.coefficient * prod(f**p for f, p in zip(factors, t.powers, strict=True) if p) for t in each), 0.0)
-            for each in self.terms
-        ]
+
+        def value(terms: Sequence[Term], factors: Sequence[Any]) -> Any:
+            products = (prod(f**p for f, p in zip(factors, t.powers, strict=False) if p) for t in terms)
+            return sum((t.coefficient * each for t, each in zip(terms, products, strict=True)), 0.0)
+
+        inside = [known[each.function](value(each.terms, variables)) for each in self.functions]
+        return [value(each, [*variables, *inside]) for each in self.terms]
+
+    def as_printed(self) -> Equations:
+        """The same with the numbers that are printed."""
+
+        def printed(terms: Sequence[Term]) -> tuple[Term, ...]:
+            error = max(t.error for t in terms) if (paired := self._paired(terms)) else 0.0
+            size = abs(terms[0].coefficient) if paired else 0.0
+            return tuple(
+                replace(
+                    t,
+                    coefficient=float(
+                        self._number(np.copysign(size or t.coefficient, t.coefficient), error or t.error)
+                    ),
+                )
+                for t in terms
+            )
+
+        functions = tuple(replace(each, terms=printed(each.terms)) for each in self.functions)
+        return replace(self, terms=tuple(map(printed, map(_ordered, self.terms))), functions=functions)
 
     def _sum(self, terms: Sequence[Term], errors: bool) -> str:
-        if not terms:
-            return "0"
-        order = sorted(terms, key=lambda t: (sum(t.powers), [-p for p in t.powers]))
-        if not errors and len(terms) == 2 and _same(*terms):
-            return self._pair(*order)
-        out = ""
-        for term in order:
-            number = _number(abs(term.coefficient), term.error)
-            if errors:
-                number = f"({number} ± {term.error:.1g})"
-            product = self._product(term, errors)
-            body = product if number == "1" and product else f"{number} {product}".strip()
-            sign = "-" if term.coefficient < 0 else "+"
-            out += f" {sign} {body}" if out else (f"-{body}" if sign == "-" else body)
-        return out
-
-    def _pair(self, first: Term, second: Term) -> str:
-        """Two terms whose coefficients agree up to the sign: 10 (y - x)."""
+        """Terms as they stand in an equation; two whose coefficients agree up to the sign as 10 (y - x)."""
+        order = _ordered(terms)
+        if errors or not self._paired(order):
+            return self._joined(order, errors) or "0"
+        first, second = order
         if first.coefficient < 0 < second.coefficient:
             first, second = second, first
-        factor = _number(abs(first.coefficient), max(first.error, second.error))
-        sign = "-" if first.coefficient < 0 else ""
+        factor = self._number(first.coefficient, max(first.error, second.error))
         joint = "+" if (second.coefficient < 0) == (first.coefficient < 0) else "-"
-        inner = f"{self._product(first) or '1'} {joint} {self._product(second) or '1'}"
-        if factor == "1":
-            return f"-({inner})" if sign else inner
-        return f"{sign}{factor} ({inner})"
+        inner = f"{_alone(self._product(first))} {joint} {_alone(self._product(second))}"
+        return inner if factor == "1" else f"{factor.removesuffix('1') if factor == '-1' else factor + ' '}({inner})"
+
+    def _joined(self, terms: Sequence[Term], errors: bool) -> str:
+        """a x - b y + c; errors: with the standard error of each number that has one."""
+        out = ""
+        for term in terms:
+            number = self._number(abs(term.coefficient), term.error)
+            if errors and term.error > 0:
+                number = f"({number} ± {term.error:.1g})"
+            product, sign = self._product(term, errors), "-" if term.coefficient < 0 else "+"
+            body = _alone(product) if number == "1" else f"{number} {product}".strip()
+            out += f" {sign} {body}" if out else f"{sign}{body}".removeprefix("+")
+        return out
+
+    def _paired(self, terms: Sequence[Term]) -> bool:
+        """Whether the coefficients of two terms agree up to the sign."""
+        if len(terms) != 2:
+            return False
+        one, other = (abs(term.coefficient) for term in terms)
+        allowed = 0.0 if self.digits else _EQUAL * np.hypot(terms[0].error, terms[1].error)
+        return bool(abs(one - other) <= max(allowed, 1e-6 * (one + other)) and abs(one - other) < 0.05 * (one + other))
 
     def _name(self, j: int) -> str:
         """A name as it stands in an equation: in brackets where it would not read as one word."""
@@ -155,53 +172,40 @@ class Equations:
         return name if name.isidentifier() else f"[{name}]"
 
     def _product(self, term: Term, shown: bool = False) -> str:
-        parts = []
-        for j, power in enumerate(term.powers):
-            if power:
-                parts.append(self._factor(j, shown) + (f"^{power}" if power > 1 else ""))
-        return " ".join(parts)
+        return " ".join(
+            self._factor(j, shown) + (f"^{power}" if power > 1 else "") for j, power in enumerate(term.powers) if power
+        )
 
     def _factor(self, j: int, shown: bool) -> str:
         """A variable, or a function of what it is taken of; shown: with standard errors."""
         if j < len(self.names):
             return self._name(j)
         function = self.functions[j - len(self.names)]
-        names = [*map(self._name, range(len(self.names)))]
-        names += [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b, _ in function.bends]
-        rates = [*function.rates, *(c for _, _, c in function.bends)]
-        errors = function.errors or (0.0,) * (len(self.names) + 1)
-        bent = function.bend_errors or (0.0,) * len(function.bends)
-        inside, largest = "", max(map(abs, rates))
-        for rate, name, error in zip(rates, names, (*errors[:-1], *bent), strict=True):
-            if abs(rate) > NO_RATE * largest:
-                number = _number(abs(rate), error, shown)
-                sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
-                inside += f"{sign}{'' if number == '1' else number + ' '}{name}"
-        if function.shift:
-            inside += f" {'-' if function.shift < 0 else '+'} {_number(abs(function.shift), errors[-1], shown)}"
+        inside = self._joined(function.terms, shown)
         return f"/({inside})" if function.function == "1/" else f"{function.function}({inside})"
 
-
-def _same(first: Term, second: Term) -> bool:
-    gap = abs(abs(first.coefficient) - abs(second.coefficient))
-    scale = abs(first.coefficient) + abs(second.coefficient)
-    return gap <= max(_EQUAL * np.hypot(first.error, second.error), 1e-6 * scale) and gap < 0.05 * scale
-
-
-def _number(value: float, error: float, shown: bool = False) -> str:
-    """The value with the digits that its error allows; shown: with the error, where there is one."""
-    if shown and error > 0:
-        return f"({_number(value, error)} ± {error:.1g})"
-    if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
-    digits = int(np.clip(np.floor(np.log10(value)) - np.floor(np.log10(max(error, 1e-300))) + 1, 1, _DIGITS))
-    rounded = float(f"{value:.{digits}g}")
-    if not _PLAIN[0] <= rounded < _PLAIN[1]:
-        mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    return f"{rounded:g}" if digits == _DIGITS else f"{rounded:.{_places(value, digits)}f}"
+    def _number(self, value: float, error: float) -> str:
+        """The value with the digits that its error allows."""
+        size, sign = abs(value), "-" if value < 0 else ""
+        if size == 0 or not np.isfinite(size):
+            return f"{value:g}"
+        place = int(np.floor(np.log10(size)))
+        known = place - int(np.floor(np.log10(max(error, 1e-300)))) + 1
+        digits = min(max(known, 1), _DIGITS) + self.digits
+        rounded = float(f"{size:.{digits}g}")
+        if not _PLAIN[0] <= rounded < _PLAIN[1]:
+            mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+            return f"{sign}{mantissa}e{int(exponent)}"
+        if digits >= _DIGITS:
+            return f"{sign}{rounded:.{digits + 1}g}"
+        return f"{sign}{rounded:.{max(0, digits - 1 - place)}f}"
 
 
-def _places(value: float, digits: int) -> int:
-    """Decimal places of that many significant digits."""
-    return max(0, digits - 1 - int(np.floor(np.log10(value))))
+def _alone(product: str) -> str:
+    """A product without a number before it: 1 where there is nothing, or nothing above a fraction's bar."""
+    return f"1 {product}".strip() if not product or product.startswith("/") else product
+
+
+def _ordered(terms: Sequence[Term]) -> list[Term]:
+    """By degree, then by variable."""
+    return sorted(terms, key=lambda t: (sum(t.powers), [-p for p in t.powers]))

@@ -31,8 +31,8 @@ from prophecy.laws.flow import (
     Terms,
 )
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
-from prophecy.laws.sparse import STEEP, SparseField
-from prophecy.laws.weak_form import Rises, alike, movable
+from prophecy.laws.sparse import STEEP, SparseField, movable
+from prophecy.laws.weak_form import Rises, alike, orthonormal
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -41,15 +41,13 @@ Mask = NDArray[np.bool_]
 class Proposal(NamedTuple):
     """Functions, each times the monomials below degree `reach`, beside the monomials up to `degree`.
 
-    left: the share of the worst explained variable's rises that they leave, root mean square. mask: (terms,
-    variables), which equation may have which term; None for all.
+    left: the share of the worst explained variable's rises that they leave, root mean square.
     """
 
     functions: tuple[Function, ...]
     reach: int
     left: float
     degree: int = 2
-    mask: Mask | None = None
 
     def terms(self, variables: int) -> Terms:
         return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
@@ -80,42 +78,98 @@ class Library:
 
 def propose(
     path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
-) -> Iterator[Proposal]:
+) -> Iterator[list[Proposal]]:
     """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
 
-    One proposal after the other, each with more functions than the one before. noise: of the path, in standard
-    deviations.
+    Round after round, each with more functions than the one before; then, for every round, with a function of another
+    kind that explains nearly as much. noise: of the path, in standard deviations.
     """
     rises = Rises(path, noise, laws)
-    found: list[Function] = []
+    found, rivals = list[_Trial](), list[list[Proposal]]()
     dictionary = list(_dictionary(path, units, laws.shapes))
-    table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
-    while len(found) < laws.functions:
-        known = _known(rises, path.shape[1], degree, found)
-        left = rises.rise - known @ (known.T @ rises.rise)
+    values = flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:]
+    single = np.flatnonzero([np.count_nonzero(f.rates) == 1 and not f.bends for f in dictionary])
+    table = np.column_stack(
+        [rises.integrated(values), *(rises.integrated(values[:, single] * each[:, None]) for each in path.T)]
+    )
+    owners = np.append(np.arange(len(dictionary)), np.tile(single, path.shape[1]))
+    further = laws.further if noise < laws.clean else laws.further_noisy
+    for _ in range(laws.functions):
+        known = _beside(rises, degree, found)
+        left = rises.left(known)
         fresh = table - known @ (known.T @ table)
         size = np.einsum("kc,kc->c", fresh, fresh)
         sound = size > 1e-18 * np.einsum("kc,kc->c", table, table)
         fresh /= np.sqrt(np.where(sound, size, np.inf))
-        best: list[tuple[float, Function]] = []
+        best: list[list[_Trial]] = []
         for i in np.argsort(-np.linalg.norm(left, axis=0) / (np.linalg.norm(rises.rise, axis=0) + 1e-300)):
-            share, function = _best(rises, fresh, known, left[:, i], dictionary, [g for _, g in best], laws)
-            if function is not None and not any(alike(function, g) for g in (*found, *(g for _, g in best))):
-                best.append((share, function))
-        if not best:
-            return
-        further = laws.further if noise < laws.clean else laws.further_noisy
+            others = [trials[0].function for trials in best]
+            trials = _best(rises, fresh, owners, known, left, int(i), dictionary, others, laws)
+            if trials and not any(alike(trials[0].function, g) for g in (*_functions(found), *others)):
+                best.append(trials)
+        if not best or len(found) >= laws.functions:
+            break
+        worst = best[0][0].function
+        bent = not found and worst.kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
+        best = sorted(best, key=lambda trials: trials[0].left)[: laws.functions - len(found)]
         proposals: list[Proposal] = []
-        bent = not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
-        for _, function in sorted(best)[: laws.functions - len(found)]:
-            found = [*found, function]
-            proposals += _proposals(rises, degree, tuple(found), further)
+        for trials in best:
+            found = [*found, trials[0]]
+            proposals += _proposals(rises, degree, _functions(found), further)
         least = min(each.left for each in proposals)
         if bent and not rises.explained(least, laws.shapes.explains):
-            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
-            lines = list(_proposals(rises, degree, broken, further))
-            yield from (each for each in lines if each.left < least)
-        yield from proposals
+            broken = tuple(_broken_line(rises, degree, worst._replace(kind=MODULUS), laws))
+            proposals = [each for each in _proposals(rises, degree, broken, further) if each.left < least] + proposals
+        settled = _settled(rises, degree, found, laws)
+        if len(settled) < len(found):
+            proposals = list(_proposals(rises, degree, _functions(settled), further))
+        elif len(found) > 1:
+            proposals += _proposals(rises, degree, _functions(settled), further)
+        yield proposals
+        rivals.append([])
+        for rival in (each for trials in best for each in trials[1:]):
+            kept = [each for each in settled if each.equation != rival.equation]
+            rivals[-1] += _proposals(rises, degree, _functions([*kept, rival]), further)
+        found = settled
+    yield from filter(None, rivals)
+
+
+def _functions(trials: Sequence[_Trial]) -> tuple[Function, ...]:
+    return tuple(each.function for each in trials)
+
+
+def _beside(rises: Rises, degree: int, found: Sequence[_Trial]) -> Array:
+    """A basis of monomials and functions, each times as many factors as it has."""
+    functions, v = _functions(found), rises.path.shape[1]
+    columns = flow.features(flow.polynomial_terms(v, degree, functions, 2), rises.path)
+    count = columns.shape[1] - (v + 1) * len(found)
+    kept = [*range(count), *(count + j * (v + 1) + k for j, each in enumerate(found) for k in range(each.factors))]
+    return orthonormal(rises.integrated(columns[:, kept]))
+
+
+def _settled(rises: Rises, degree: int, found: list[_Trial], laws: LawSettings) -> list[_Trial]:
+    """Without functions that later ones made idle, each of the others moved to where it explains most beside them."""
+
+    def left(functions: Sequence[_Trial]) -> tuple[Array, Array]:
+        known = _beside(rises, degree, functions)
+        return known, rises.left(known)
+
+    for _ in range(laws.shapes.rounds if len(found) > 1 else 0):
+        for each in list(found):
+            others = [other for other in found if other is not each]
+            known, rest = left(others)
+            enough = laws.shapes.needed * np.sum(left(found)[1] ** 2, axis=0)
+            if (
+                others
+                and (
+                    np.sum(rest**2, axis=0) < np.maximum(enough, laws.shapes.at_floor * len(rest) * rises.floor**2)
+                ).all()
+            ):
+                found = others
+                continue
+            function = rises.moved(each.function, rises.columns[:, : each.factors], known, rest[:, each.equation])[0]
+            found = [each._replace(function=function) if other is each else other for other in found]
+    return found
 
 
 def of_one_variable(units: Units, low: float) -> SparseField:
@@ -155,16 +209,15 @@ def of_second_order(pace: float) -> SparseField:
     return SparseField(terms, theta, mask, given=theta != 0)
 
 
-def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) -> list[Function]:
     """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
     pieces. After each that joins all are moved again, as the first of several stood for all of them."""
     found, before = [first], np.inf
     along = rises.path @ np.array(first.rates)
     places = np.quantile(along, np.linspace(0.02, 0.98, 49))
     while len(found) < laws.kinks:
-        known = _known(rises, variables, degree, found, 1)
-        left = rises.rise - known @ (known.T @ rises.rise)
-        worst = left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+        known = _known(rises, degree, found, 1)
+        worst = rises.worst(known)
         cost = float(worst @ worst)
         if cost > laws.share * before:
             return found[:-1] if len(found) > 1 else found
@@ -173,15 +226,13 @@ def _broken_line(rises: Rises, variables: int, degree: int, first: Function, law
         found, before = [*found, trials[int(np.argmin(costs))]], cost
         for _ in range(2):
             for j in range(len(found)):
-                others = _known(rises, variables, degree, [*found[:j], *found[j + 1 :]], 1)
-                rest = rises.rise - others @ (others.T @ rises.rise)
-                worst = rest[:, int(np.argmax(np.linalg.norm(rest, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
-                found[j] = rises.moved(found[j], rises.columns[:, :1], others, worst)[0]
+                others = _known(rises, degree, [*found[:j], *found[j + 1 :]], 1)
+                found[j] = rises.moved(found[j], rises.columns[:, :1], others, rises.worst(others))[0]
     return found
 
 
-def _known(rises: Rises, variables: int, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
-    return rises.known(flow.polynomial_terms(variables, degree, functions, reach))
+def _known(rises: Rises, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
+    return rises.known(flow.polynomial_terms(rises.path.shape[1], degree, functions, reach))
 
 
 def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
@@ -189,8 +240,8 @@ def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], furth
     size = np.linalg.norm(rises.rise, axis=0) + 1e-300
     before: Array | None = None
     for reach in (1, 2, 3) if RECIPROCAL in (f.kind for f in functions) else (1, 2):
-        known = _known(rises, rises.path.shape[1], degree, functions, reach)
-        left = np.linalg.norm(rises.rise - known @ (known.T @ rises.rise), axis=0) / size + 1e-300
+        known = _known(rises, degree, functions, reach)
+        left = np.linalg.norm(rises.left(known), axis=0) / size + 1e-300
         if before is not None and (left > before / further).all():
             return
         yield Proposal(functions, reach, float(left.max()), degree)
@@ -300,57 +351,73 @@ def _directions(units: Units, variables: int) -> Iterator[tuple[Array, float]]:
                 yield rates, float(units.centre[i] + sign * units.centre[j])
 
 
+class _Trial(NamedTuple):
+    """left: the square sum that a function leaves of an equation, times its handicap. factors: by how many of one and
+    the variables it is multiplied."""
+
+    left: float
+    function: Function
+    equation: int
+    factors: int
+
+
 def _best(
     rises: Rises,
     fresh: Array,
+    owners: NDArray[np.intp],
     known: Array,
-    left: Array,
+    rest: Array,
+    equation: int,
     dictionary: list[Function],
     others: list[Function],
     laws: LawSettings,
-) -> tuple[float, Function | None]:
-    """The function that explains most of what is left of an equation, alone or times the variables, if enough.
+) -> list[_Trial]:
+    """The functions that explain most of what is left of an equation, alone or times the variables, if enough: the best
+    and those of other kinds that leave little more.
 
-    With it the share of the square sum that it leaves.
-
-    fresh: (steps, functions), of unit length, what each has beyond the known terms. others: found for other equations
+    fresh: (steps, columns), of unit length, what each has beyond the known terms: of all functions, then of functions
+    of one variable times each variable; owners: (columns,), which function. others: found for other equations
     a moment ago; where one of them explains this one as well, nothing more is needed.
     """
-    total, count = float(left @ left), len(left)
+    left = rest[:, equation]
+    total, count, products = float(left @ left), len(left), rises.columns.shape[1]
     if not total > 0:
-        return 1.0, None
-    gain = (left @ fresh) ** 2
-    # Poles and switches may explain nothing alone and all of it times a variable.
-    factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
-    first = np.unique([*_leading(gain, dictionary, laws.shapes), *factors])
+        return []
+    gains, several = (left @ fresh) ** 2, laws.shapes.movable ** (products - 1)
+    alone, multiplied = gains[: len(dictionary)], np.zeros(len(dictionary))
+    np.maximum.at(multiplied, owners[len(dictionary) :], gains[len(dictionary) :])
+    first = np.union1d(*(_leading(gain, dictionary, laws.shapes) for gain in (alone, multiplied)))
     scores = rises.square_sums([dictionary[c] for c in first], rises.columns, known, left)
+    scores = np.minimum(total - alone[first], several * scores)
     handicaps = np.array([_handicap(dictionary[c], laws.shapes) for c in first])
-    order = np.argsort(scores * handicaps)[: laws.shapes.moved]
-    best, least = None, np.inf
-    for c in order:
+    found: dict[tuple[int, bool], _Trial] = {}
+    for c in np.argsort(scores * handicaps)[: laws.shapes.moved]:
         function, score = rises.moved(dictionary[first[c]], rises.columns, known, left)
-        if not score * handicaps[c] < 0.999 * least:
-            continue
         single, plain = rises.moved(function, rises.columns[:, :1], known, left)
-        if plain < laws.further * score:
-            function, score = single, min(plain, score)  # with fewer terms its place is better determined
-        best, least = function, score * handicaps[c]
-    share = least / total
-    if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
-        return 1.0, None
+        enough = plain < laws.further * score  # with fewer terms its place is better determined
+        function, score = (single, plain) if enough else (function, several * score)
+        trial = _Trial(score * handicaps[c], function, equation, 1 if enough else products)
+        kind = function.kind, bool(function.bends)
+        if kind not in found or trial.left < 0.999 * found[kind].left:
+            found[kind] = trial
+    trials = sorted(found.values(), key=lambda each: each.left)
+    share = trials[0].left / total
+    if not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
+        return []
     shared = float(rises.square_sums(others, rises.columns, known, left).min()) if others else np.inf
-    return share, None if shared < 2 * least else best
+    near = trials[0].left * np.exp(2 * laws.shapes.close)
+    return [] if shared < 2 * trials[0].left else [each for each in trials if each.left <= near]
 
 
 def _handicap(function: Function, shapes: FunctionSettings) -> float:
-    factor = shapes.movable ** (len(movable(function)) - 1) * (shapes.jump if function.kind == SIGN else 1.0)
+    factor = shapes.movable ** (len(movable(function.kind, np.array([*function.rates, *function.bends]))) - 1)
     if function.bends:
         return shapes.bent * factor
     return (shapes.pair if np.count_nonzero(function.rates) > 1 else 1.0) * factor
 
 
 def _leading(gain: Array, dictionary: list[Function], shapes: FunctionSettings) -> list[int]:
-    """The functions that explain most alone: few of a kind along one direction."""
+    """The functions that explain most: few of a kind along one direction."""
     taken: dict[tuple[object, ...], int] = {}
     chosen: list[int] = []
     for c in np.argsort(-gain)[: 12 * shapes.tried]:

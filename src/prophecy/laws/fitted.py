@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.flow import EXPONENTIAL, FOURTH, NO_KICKS, features, powers
-from prophecy.laws.kernels.smoother import eliminate, substitute
+from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -31,16 +31,18 @@ class FittedFlow:
     """
 
     found: Assimilated
-    field: SparseField
     offset: Array
     residual: float
     exact: bool
     conclusive: bool
     end: Array
     laws: LawSettings = LAWS
-    whole_past: bool = False
     seen: Array | None = None
     inputs: Array | None = None
+
+    @property
+    def field(self) -> SparseField:
+        return self.found.field
 
     @property
     def _tolerance(self) -> float:
@@ -52,13 +54,9 @@ class FittedFlow:
     def nats(self, variables: int) -> float:
         """Length of a description of the first `variables` by this law: what it leaves of them, and each parameter
         with the choice of its term among all of the family."""
-        states = self.found.states[:, :variables]
-        left = (self.end[len(self.end) - len(states) :, :variables] - states) ** 2
+        left = self.end[-len(self.found.states) :, :variables] - self.found.states[:, :variables]
         there = np.ones_like(left) if self.seen is None else self.seen[:, :variables]
-        count = there.sum(axis=0)
-        noise = np.log(np.maximum((left * there).sum(axis=0) / count, LEAST_NOISE**2))
-        price = 0.5 * np.log(count.sum()) + np.log(self.field.terms.size)
-        return float(0.5 * (count * noise).sum() + price * self.field.count)
+        return nats(left, there, self.field.count * (0.5 * np.log(there.sum()) + np.log(self.field.terms.size)))
 
     def doubt(self, variables: int) -> float:
         """How little the samples determine the first `variables` rates: by how much those under drawn parameters differ
@@ -78,10 +76,7 @@ class FittedFlow:
         """By how much the exponent of an exponential in some equation changes along the path, at most."""
         terms, path = self.field.terms, self.found.states
         kept = powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0)
-        spans = [
-            float(np.ptp(path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path)))
-            for j in np.nonzero(kept & (terms.kinds == EXPONENTIAL))[0]
-        ]
+        spans = [float(np.ptp(terms.sums(int(j), path))) for j in np.nonzero(kept & (terms.kinds == EXPONENTIAL))[0]]
         return max(spans, default=0.0)
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
@@ -107,15 +102,26 @@ class FittedFlow:
             return np.inf if self.field.terms.variables == 1 else self.laws.growth
         return BEYOND + float(np.abs(self.offset).max())
 
-    def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
+    def ensemble(
+        self,
+        steps: int,
+        count: int,
+        seed: int,
+        wider: float = 1.0,
+        values: Array | None = None,
+        origins: Indices | None = None,
+    ) -> Array:
         """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
-        of the field at every step, all of them `wider` times as large as they are known to be."""
+        of the field at every step, all of them `wider` times as large as they are known to be; or, each from an
+        origin of its own, from the samples before these, as far away as last states are."""
         fields, states = self.found.draws(count, seed, wider)
+        if values is not None and origins is not None:
+            states = states - self.found.states[-1] + (values + self.offset)[origins - 1]
         kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
             wider * self.found.missed * self.field.own
         )
         if self.inputs is not None:
-            kicks = kicks + self._jumps(np.array([len(self.end)]), steps)
+            kicks = kicks + self._jumps(np.array([len(self.end)]) if origins is None else origins, steps)
         loose = 10 * self._tolerance  # draws are kicked by more at every step
         return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
 
@@ -135,12 +141,7 @@ class FittedFlow:
             return 1.0
         origins = there[np.linspace(0, len(there) - 1, laws.draws // 2).astype(np.intp)]
         ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
-        fields, ends = self.found.draws(len(ahead), 2)
-        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed * self.field.own
-        if self.inputs is not None:
-            kicks = kicks + self._jumps(np.tile(origins, 2), steps)
-        starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
-        drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
+        drawn = self.ensemble(steps, len(ahead), 2, values=values, origins=np.tile(origins, 2))
         apart = np.nan_to_num(np.abs(drawn - ahead), nan=np.inf)
         small = np.median(apart, axis=(0, 2)) < laws.stray_small
         last = int(np.argmin(small)) if not small.all() else steps
@@ -186,6 +187,14 @@ class FittedFlow:
         rest, missed = x - problem.states, ends - problem.states[1:]
         out, first = problem.states[counts - 1], self.laws.first_state
         for k, n in enumerate(counts):
-            rows = eliminate(rest[:n], seen[:n] / noise, missed[: n - 1], tangent[: n - 1], tight, first).rows
-            out[k] += substitute(rows, np.zeros(0))[-1]
+            rows = entry.eliminate(rest[:n], seen[:n] / noise, missed[: n - 1], tangent[: n - 1], tight, first).rows
+            out[k] += entry.substitute(rows, np.zeros(0))[-1]
         return np.asarray(out)
+
+
+def nats(left: Array, there: Array, price: float) -> float:
+    """Length of a description that leaves (rows, variables) of the samples, where these are there, and whose parameters
+    cost `price`."""
+    count = there.sum(axis=0)
+    noise = np.log(np.maximum((left**2 * there).sum(axis=0) / count, LEAST_NOISE**2))
+    return float(0.5 * (count * noise).sum() + price)

@@ -1,7 +1,7 @@
 """Fields as tables of terms, methods of integration, and the compiled functions that follow fields.
 
 f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or
-a function of a weighted sum of variables. `kernels/unrolled.py` evaluates them, `kernels/flow.py` follows them.
+a function of a weighted sum of variables. `kernels/unrolled.pyx` evaluates them, `kernels/flow.pyx` follows them.
 """
 
 from __future__ import annotations
@@ -14,20 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
-from prophecy.laws.kernels.flow import paths as paths
-from prophecy.laws.kernels.flow import steps as steps
-from prophecy.laws.kernels.unrolled import EXPONENTIAL as EXPONENTIAL
-from prophecy.laws.kernels.unrolled import LOGARITHM as LOGARITHM
-from prophecy.laws.kernels.unrolled import MODULUS as MODULUS
-from prophecy.laws.kernels.unrolled import RECIPROCAL as RECIPROCAL
-from prophecy.laws.kernels.unrolled import ROOT as ROOT
-from prophecy.laws.kernels.unrolled import SIGN as SIGN
-from prophecy.laws.kernels.unrolled import SINE as SINE
-from prophecy.laws.kernels.unrolled import TANH as TANH
-from prophecy.laws.kernels.unrolled import features as features
+from prophecy.laws.kernels import entry
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+features, paths, steps = entry.features, entry.paths, entry.steps
+SINE, TANH, MODULUS, SIGN = entry.SINE, entry.TANH, entry.MODULUS, entry.SIGN
+EXPONENTIAL, RECIPROCAL, LOGARITHM, ROOT = entry.EXPONENTIAL, entry.RECIPROCAL, entry.LOGARITHM, entry.ROOT
 
 #: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
 #: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
@@ -53,6 +47,11 @@ class Terms(NamedTuple):
     @property
     def size(self) -> int:
         return len(self.parents)
+
+    def sums(self, j: int, points: Array) -> Array:
+        """What function j is taken of at (points, variables): (points,)."""
+        bent = np.einsum("ka,ab,kb->k", points, self.bends[j], points) if self.bends[j].any() else 0.0
+        return np.asarray(bent + points @ self.rates[j] + self.shifts[j])
 
 
 class Function(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.assimilation import Assimilated, assimilate
-from prophecy.laws.curves import drawn
 from prophecy.laws.families import Proposal, of_angles, of_one_variable, of_second_order, propose
 from prophecy.laws.features import Units, monomial_count
 from prophecy.laws.fitted import FittedFlow
@@ -19,7 +17,7 @@ from prophecy.laws.problem import Steps
 from prophecy.laws.quotients import quotients
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, circles, free
-from prophecy.laws.weak_form import Budget, Rises, roughness, smoothed, unsure
+from prophecy.laws.weak_form import Budget, roughness, smoothed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -62,20 +60,10 @@ class Search:
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
         for field in self._fields[:2] if self._complete else ():
-            attempt = exactly(field, self._x, self._known, self._work, self._laws)
-            if attempt.found is not None:
-                return self._finished(attempt.found)
-            like_noise = attempt.left < self._laws.noise_like * float(np.median(self._rough))
-            if not self._finest and like_noise and self._even:
-                break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
+            found = exactly(field, self._x, self._known, self._work, self._laws).found
+            if found is not None:
+                return self._finished(found)
         return None
-
-    @cached_property
-    def _even(self) -> bool:
-        """Whether what samples around a step disagree on is of one size, as noise is, and less than that noise: samples
-        far from each other disagree on more. And whether there is more noise than rounding."""
-        low, middle = np.quantile(unsure(self._x), [0.1, 0.5]) if len(self._x) > 8 else (1.0, 1.0)
-        return bool(low > self._laws.noise_even * middle and self._rough.max() > max(middle, self._laws.noiseless))
 
     def from_slow_moments(self) -> FittedFlow | None:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
@@ -170,49 +158,43 @@ class Search:
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
-        quartic = False
-        for proposals, work in (
-            (drawn(Rises(path, noise, laws), self._units, laws), Budget(laws.work_exact)),
-            (propose(path, self._units, 2, noise, laws), self._work),
-        ):
-            tried = list[Proposal]()
+        rounds = list[list[Proposal]]()
+        for proposals in propose(path, self._units, 2, noise, laws):
             for proposal in proposals:
-                hopeful = self._complete and proposal.left < laws.hopeful and work.left > 0
-                attempt = exactly(self._with(proposal), self._x, self._known, work, laws) if hopeful else None
-                if attempt is not None and attempt.found is not None:
-                    return attempt.found
-                tried.append(proposal)
-                if proposal.mask is not None and (attempt is None or attempt.left > 10 * laws.exact.rounding):
-                    break  # the curves were read wrongly by more than by a kind of function
-            best = self._through_noise(tried, best)
-            if best is not None and len(best.field.terms.kinds) and self._law(best):
+                if self._complete and proposal.left < laws.hopeful and self._work.left > 0:
+                    found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found
+                    if found is not None:
+                        return found
+            if not self._finest:
+                best = self._through_noise(proposals, best)
+                if self._with_functions(best) or self._noisy_work.left <= 0:
+                    return best
+            rounds.append(proposals)
+        for field in self._fields[2:] if self._complete and self._finest else ():
+            found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
+            if found is not None:
+                return found
+        for proposals in rounds if self._finest else ():
+            best = self._through_noise(proposals, best)
+            if self._with_functions(best):
                 break
-            for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
-                quartic = True
-                found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
-                if found is not None:
-                    return found
-            if not self._finest and self._noisy_work.left <= 0:
-                break  # nothing that further functions could be tried with
         return best
 
+    def _with_functions(self, found: Assimilated | None) -> bool:
+        return found is not None and len(found.field.terms.kinds) > 0 and self._law(found)
+
     def _through_noise(self, proposals: list[Proposal], best: Assimilated | None) -> Assimilated | None:
-        """The best of the fields with those functions that explain most, and of the one before."""
-        chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
+        """The best of the fields with most functions, and of the one before."""
+        most = max(len(each.functions) for each in proposals)
         for proposal in proposals if self._noisy else ():
             field = self._with(proposal)
-            if proposal.functions != chosen or field.count > self._laws.most_parameters or self._plain(field):
+            if len(proposal.functions) < most or field.count > self._laws.most_parameters:
                 continue
             best = _better(best, self._assimilated(field))
-            if best is not None and len(best.field.terms.kinds) and self._law(best):
+            if self._with_functions(best):
                 break
         jumping = best.field.jumping(best.states) if best is not None else None
         return best if jumping is None else _better(best, self._assimilated(jumping))
-
-    def _plain(self, field: SparseField) -> bool:
-        """Whether it is one of the fields of powers, which were tried before any function was."""
-        alike = [each for each in self._fields if each.coefficients == field.coefficients]
-        return not len(field.terms.kinds) and any(_terms(field) == _terms(each) for each in alike)
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""
@@ -242,15 +224,14 @@ class Search:
         return found.looseness <= self._laws.one_trajectory and _white(found, self._measured, self._seen, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        field = free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
-        return field if proposal.mask is None else field.with_mask(field.mask & proposal.mask)
+        return free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
 
     @property
     def _measured(self) -> Array:
         return np.asarray(self._x[:, : self._x.shape[1] - len(self._circles)])
 
     def _finished(self, found: Assimilated) -> FittedFlow:
-        return _finished(found, self._x, self._measured, self._seen, self._offset, self._values, self._laws)
+        return finished(found, self._x, self._measured, self._seen, self._offset, self._values, self._laws)
 
 
 def fit_flow(
@@ -270,7 +251,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
         return None
     x, seen = _after_gap(x, seen, laws)
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
-    return None if found is None else _finished(found, x, x, seen, whole.offset, values, laws)
+    return None if found is None else finished(found, x, x, seen, whole.offset, values, laws)
 
 
 def _as_it_is(
@@ -279,7 +260,7 @@ def _as_it_is(
     """A field that leaves more of single steps than rounding, for the tournament."""
     found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work), laws.exact)
     residual = float(np.sqrt(np.mean(found.noise**2)))
-    return FittedFlow(found, found.field, offset, residual, True, False, values + offset, laws)
+    return FittedFlow(found, offset, residual, True, False, values + offset, laws)
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
@@ -321,19 +302,13 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
     return True
 
 
-def _terms(field: SparseField) -> set[tuple[int, ...]]:
-    """Variable and powers of every term that a field of powers has."""
-    powers = flow.powers(field.terms)
-    return {(v, *powers[k].tolist()) for k, v in np.argwhere(field.mask)}
-
-
 def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
     if one is None or other is None:
         return other if one is None else one
     return other if other.evidence > one.evidence else one
 
 
-def _finished(
+def finished(
     found: Assimilated, x: Array, measured: Array, seen: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
@@ -341,4 +316,4 @@ def _finished(
     rough = roughness(x, seen > 0)[found.field.own]
     noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)
+    return FittedFlow(found, offset, residual, exact, conclusive, values + offset, laws, seen=seen)

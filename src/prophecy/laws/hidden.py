@@ -1,18 +1,14 @@
 """Fields of which only some variables are seen: the hidden ones are unknowns at every sample, solved with the field.
 
-One variable of a system of three still determines all of it, but in coordinates made of its delays or derivatives the
-field is no short formula, and 512 samples do not determine a long one. With the hidden variables themselves as unknowns
-it is short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four
-are also what a variable needs that has the same values in different states of three: z of Lorenz' system and x y, x^2
-and y^2 obey a quadratic field of their own. What is minimised is the distance between the flow from each state
-and the next state, over the hidden part of all states and the coefficients; the visible part is the data, exactly.
-Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
+In delays or derivatives of one variable the field of a system is no short formula; with hidden variables as unknowns it
+is (`Family`). Minimised is the distance between the flow from each state and the next state, over the hidden part of
+all states and the coefficients; the visible part is the data, exactly. Hidden variables are known up to an affine
+change only, so they are kept uncorrelated and of unit variance. Through noise the visible variables are unknowns too,
+near the samples (`Search.tighten`).
 
 The problem has many minima and long curved valleys. Several starts (`hidden_starts.py`) take a few steps each, the
 better half goes on with twice as many, and so on; steps are Levenberg-Marquardt with the second-order correction along
-the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster. The law
-found from an early stretch is accepted once it has forecast the rest. Through noise the visible variables are unknowns
-too, near the samples (`Search.tighten`).
+the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster.
 """
 
 from __future__ import annotations
@@ -22,13 +18,12 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.lapack import dtbtrs
+from scipy.linalg import LinAlgError
 
-from prophecy.laws.assimilation import known
-from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms, features
+from prophecy.laws.assimilation import Assimilated, known
+from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
-from prophecy.laws.kernels.smoother import eliminate
+from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
@@ -37,52 +32,26 @@ from prophecy.laws.weak_form import regression
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-DRAWS = 64  # fields and states drawn around the best ones, for intervals
 _EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 _ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integrator
-_HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
+HELD = 0.01  # of the weight of a sample: that of each hidden variable at each, where it is
 
 
-class Linearised:
-    """The damped least squares of one linearisation, A x = b, solved for any defects b by R' R x = A' b.
-
-    The visible part of a state is an observation without noise, the hidden one is observed where it is, up to
-    1 / damping; scaled parameters are damped less. Squaring their condition is affordable since every step is damped.
-    """
-
-    def __init__(self, tangent: Array, seen: int, damping: float) -> None:
-        steps, v = tangent.shape[:2]
-        weights = np.broadcast_to(np.where(np.arange(v) < seen, _EXACT, damping), (steps + 1, v))
-        rows, rest, _ = eliminate(np.zeros((steps + 1, v)), weights, np.zeros((steps, v)), tangent, np.ones(v), 0.0)
-        self._seen, self._tangent, self._by = seen, tangent, rows[:, :, 2 * v : -1].reshape((steps + 1) * v, -1)
-        self._band = np.zeros((2 * v, (steps + 1) * v))  # R's part of the states: state k, and state k + 1 beside it
-        for i in range(v):
-            for j in range(i, 2 * v):
-                self._band[2 * v - 1 + i - j, j::v] = rows[: steps + 1 - j // v, i, j]
-        own = rest[:, :-1].T @ rest[:, :-1]
-        self._norms = np.sqrt(np.maximum(np.diag(own), 1e-300))
-        own = own / np.outer(self._norms, self._norms) + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(own))
-        self._factor = cho_factor(own, check_finite=False)
-
-    def __call__(self, defects: Array) -> tuple[Array, Array]:
-        """The change of the states, (time, v), and of the parameters. defects: (time - 1, v)."""
-        v, right = defects.shape[1], np.zeros((len(defects) + 1, defects.shape[1]))
-        onto = (defects[:, None] @ self._tangent)[:, 0]
-        right[:-1] -= onto[:, :v]
-        right[1:] += defects
-        half = dtbtrs(self._band, right.reshape(-1, 1), trans="T")[0]
-        own = -onto[:, v:].sum(axis=0) - (self._by.T @ half)[:, 0]
-        change = cho_solve(self._factor, own / self._norms, check_finite=False) / self._norms
-        shift = dtbtrs(self._band, half - self._by @ change[:, None])[0].reshape(right.shape)
-        shift[:, : self._seen] = 0.0
-        return shift, change
-
-    def along(self, shift: Array, change: Array) -> Array:
-        """The derivative of the defects along a step: (time - 1, v)."""
-        v = shift.shape[1]
-        by_state = (self._tangent[:, :, :v] @ shift[:-1, :, None])[..., 0]
-        return np.asarray(by_state + self._tangent[:, :, v:] @ change - shift[1:])
+def damped_step(tangent: Array, defects: Array, seen: int, damping: float) -> tuple[Array, Array]:
+    """The change of the states, (time, v), and of the parameters that removes the defects, (time - 1, v), in least
+    squares. The visible part of a state is an observation without noise, the hidden one is observed where it is, up to
+    1 / damping; parameters, scaled, are damped less, which makes their normal equations sound."""
+    steps, v = defects.shape
+    weights = np.broadcast_to(np.where(np.arange(v) < seen, _EXACT, damping), (steps + 1, v))
+    rows, rest, _ = entry.eliminate(np.zeros((steps + 1, v)), weights, defects, tangent, np.ones(v), 0.0)
+    normal = rest.T @ rest
+    norms = np.sqrt(np.maximum(np.diag(normal)[:-1], 1e-300))
+    own = normal[:-1, :-1] / np.outer(norms, norms) + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(norms))
+    change = np.linalg.solve(own, normal[:-1, -1] / norms) / norms
+    shift = entry.substitute(rows, change)
+    shift[:, :seen] = 0.0
+    return shift, change
 
 
 @dataclass
@@ -115,8 +84,7 @@ class Search:
     @property
     def misfit(self) -> float:
         """Root mean square distance between the flow's ends and the next states, in standard deviations."""
-        size = float(np.sqrt(np.mean(self._defects(self.field, self.states, self._counts()) ** 2)))
-        return size if np.isfinite(size) else np.inf
+        return self._misfit(self.field, self.states, self._counts())
 
     def improve(self, steps: int, enough: float, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
@@ -142,7 +110,7 @@ class Search:
             return np.inf, np.inf
         for _ in range(8):
             for field, states in self._trials(tangent, defects, counts):
-                there = float(np.sqrt(np.mean(self._defects(field, states, counts) ** 2)))
+                there = self._misfit(field, states, counts)
                 if there < before:
                     self.field, self.states, self.damping = field, states, max(self.damping / 3, 1e-6)
                     return before, there
@@ -151,16 +119,13 @@ class Search:
 
     def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
         """Where the step of the present damping leads with the correction, if that is trusted, and without."""
-        try:
-            solve = Linearised(tangent, self.seen, self.damping)
-        except LinAlgError:
-            return []
-        ahead, (shift, change) = 0.1, solve(defects)
+        shift, change = damped_step(tangent, defects, self.seen, self.damping)
+        trials, ahead, v = [(self.field.moved(change), self.states + shift)], 0.1, defects.shape[1]
         nearby = self._defects(self.field.moved(ahead * change), self.states + ahead * shift, counts)
-        bend = 2 / ahead * ((nearby - defects) / ahead - solve.along(shift, change))
-        trials = [(self.field.moved(change), self.states + shift)]
+        along = (tangent[:, :, :v] @ shift[:-1, :, None])[..., 0] + tangent[:, :, v:] @ change - shift[1:]
+        bend = 2 / ahead * ((nearby - defects) / ahead - along)
         if np.isfinite(bend).all():
-            more, further = solve(bend)
+            more, further = damped_step(tangent, bend, self.seen, self.damping)
             if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
                 trials.insert(0, (self.field.moved(change + further / 2), self.states + shift + more / 2))
         return trials
@@ -170,6 +135,10 @@ class Search:
         if not self.tolerance:
             return np.ones(len(self.states) - 1, dtype=np.int64)
         return self.field.substeps(self.tableau, self.states[:-1], self.tolerance)
+
+    def _misfit(self, field: SparseField, states: Array, counts: Counts) -> float:
+        size = float(np.sqrt(np.mean(self._defects(field, states, counts) ** 2)))
+        return size if np.isfinite(size) else np.inf
 
     def _defects(self, field: SparseField, states: Array, counts: Counts) -> Array:
         return np.asarray(field.steps(self.tableau, states[:-1], counts) - states[1:])
@@ -190,6 +159,11 @@ class Search:
         slopes = features(self.field.terms, np.ascontiguousarray(before)) @ self.field.theta @ change.T
         theta = np.linalg.lstsq(features(self.field.terms, points), slopes, rcond=None)[0]
         self.field, self.states = replace(self.field, theta=theta), self.states @ change.T - centre
+
+    def polish(self, settings: HiddenSettings) -> None:
+        """Steps by order 8 as long as they help."""
+        self.tableau, self.tolerance = EIGHTH, settings.near / 100
+        self.improve(24, _ROUNDING, settings.least_gain)
 
     def extended(self, visible: Array) -> float:
         """Go on over further samples, as the flow forecasts them. visible: all samples from the beginning. Returns the
@@ -224,51 +198,44 @@ class Search:
     def _problem(self, values: Array, held: float) -> Problem:
         """held: the weight of hidden variables against what is seen."""
         noise = self.noise or max(self.misfit, _ROUNDING)
-        weights = np.where(np.arange(values.shape[1]) < self.seen, 1.0, held * noise)
+        weights = np.where(np.arange(values.shape[1]) < self.seen, 1.0, held)
         return Problem(
             self.field, values, np.broadcast_to(weights, values.shape), np.full(values.shape[1], noise), self.states
         )
 
     @np.errstate(all="ignore")
-    def draws(self, steps: int, looseness: float, wider: float = 1.0, stride: int = 1) -> Array:
-        """(draws, steps, seen): paths under parameters and last states drawn from what the samples leave open, with
-        noise as measured. stride: steps for each of the search's.
-
-        Hidden variables are held loosely where they are: an affine change of them says nothing, and far along it
-        derivatives mean nothing.
-        """
-        problem = self._problem(self.states, 1 / _HELD)
+    def known(self, looseness: float) -> Assimilated | None:
+        """What the samples leave open of field and last state. Hidden variables are held loosely where they are: an
+        affine change of them says nothing, and far along it derivatives mean nothing."""
+        problem = self._problem(self.states, HELD)
         problem.at(looseness)
-        if not problem.linearise():
-            return np.full((1, steps, self.seen), np.nan)
-        fields, states = known(problem, 0.0).draws(DRAWS, 0, wider)
-        slower = [replace(each, theta=each.theta / stride) for each in fields]
-        paths = problem.field.paths(np.ascontiguousarray(states), steps, _INTEGRATED, BEYOND, fields=slower)
-        paths = paths[:, :, : self.seen]
-        return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
+        return known(problem, 0.0) if problem.linearise() else None
+
+    def finer(self, visible: Array, stride: int) -> Search:
+        """The same through all samples, of which it has seen every `stride`-th up to the last: its flow leads through
+        those between."""
+        field = replace(self.field, theta=self.field.theta / stride)
+        first = (len(visible) - 1) % stride
+        between = field.paths(self.states[:-1], stride, _INTEGRATED, BEYOND)
+        between = np.clip(np.nan_to_num(between), -BEYOND, BEYOND)
+        between[:, -1] = self.states[1:]
+        states = np.concatenate([self.states[:1], between.reshape(-1, self.states.shape[1])])
+        return replace(self, visible=visible[first:], field=field, states=states)
 
 
-def searched(
-    visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0
-) -> tuple[list[Search], bool]:
+def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[Search], bool]:
     """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
-    may help.
-
-    All starts take some steps, the better half goes on with twice as many, and so on. rough: the roughness of samples
-    that may be far apart or noisy; noise leaves a misfit of its size.
-    """
+    may help. All starts take some steps, the better half goes on with twice as many, and so on."""
     how = settings.hidden
-    pool = starts(visible, centre, family, settings, how.hopeless)
+    pool = starts(visible, family, settings, how.hopeless)
     for number in range(4):
         if number == 2:  # order 4 was enough to choose the starts
             for start in pool:
                 start.tableau, start.tolerance = EIGHTH, how.near / 10
         for start in pool:
             start.improve(how.steps * 2**number, how.near / 10, how.least_gain / 2 if number == 3 else 0.0)
-        pool = different(sorted(pool, key=reached), how)[: max(len(pool) // 2, 2)]
+        pool = different(pool, how.same)[: max(len(pool) // 2, 2)]
         limit = how.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
-        if number == 1 and rough:
-            limit = min(limit, how.noisy * rough)
         if number and not family.forced:
             pool = [start for start in pool if start.reached < limit]
         if not pool or pool[0].reached < how.near:
@@ -276,45 +243,38 @@ def searched(
     return pool, number > 1
 
 
-def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
+def starts(visible: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
     """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
     how, count = settings.hidden, family.variables - visible.shape[1]
     if family.forced:
         found = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
         found = [each for each in found if each.shape[1]]
     else:
-        found = [hidden for share, hidden in guesses(visible, centre, family, settings) if share < worst]
+        found = [hidden for share, hidden in guesses(visible, family, how) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
     if found and family == (3, 3) and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
         found.append(np.column_stack([derivatives(visible, 1), unit(np.arange(float(len(visible))))]))
-    return [_started(visible, family.terms, each, family.forced, how) for each in found]
+    pool = [Search(visible, SparseField.of(family.terms), np.column_stack([visible, each])) for each in found]
+    for start in pool:
+        start.standardise()
+        start.field, start.forced = regression(start.field, start.states, how.ridge), family.forced
+    return pool
 
 
-def _started(visible: Array, terms: Terms, guess: Array, forced: bool, settings: HiddenSettings) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), forced=forced)
-    start.standardise()
-    start.field = regression(start.field, start.states, settings.ridge)
-    return start
-
-
-def different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
-    """Without those that have come to the same place as a better one, up to an affine change."""
+def different(pool: list[Search], share: float) -> list[Search]:
+    """Those of least misfit first, without any that came to the place of a better one, up to an affine change."""
     found: list[Search] = []
-    for search in pool:
-        if not alike(search.visible, search.hidden, [other.hidden for other in found], settings.same).any():
+    for search in sorted(pool, key=lambda each: each.reached):
+        if not alike(search.visible, search.hidden, [other.hidden for other in found], share).any():
             found.append(search)
     return found
 
 
-def reached(search: Search) -> float:
-    return search.reached
-
-
-def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0) -> Search | None:
+def found(visible: Array, settings: Settings, rough: float = 0.0) -> Search | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    rough: the roughness, where it may be that of noise: then three variables alone are looked for, which cost least.
+    rough: the roughness of samples far apart: then three variables alone are looked for, which cost least.
     A law is found on an early stretch and has to forecast the rest, a stretch at a time, before that is used. The first
     family with an exact one has it; otherwise the field with the best forecasts, if these are good.
     """
@@ -326,25 +286,25 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
         for stretch, family in product(early, families):
             if family in hopeless:
                 continue
-            pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
+            pool, onward = searched(visible[:stretch], family, settings)
             hopeless |= set() if onward else {family}
             for search in pool:
-                if not _continued(search, visible, how):
+                if not _continued(search, visible, settings):
                     continue
-                if search.reached < how.exact and search.errors[-1] < how.trusted:
+                if search.reached < settings.laws.noiseless and search.errors[-1] < how.trusted:
                     return search  # it passes through all samples, and forecast the last ones
                 if max(search.errors) < min(how.trusted, max(best.errors) if best else np.inf):
                     best = search
     return best
 
 
-def _continued(search: Search, visible: Array, settings: HiddenSettings) -> bool:
+def _continued(search: Search, visible: Array, all_settings: Settings) -> bool:
     """Whether the search goes on to the end of the series: no forecast of a stretch fails."""
+    settings = all_settings.hidden
     while (length := len(search.visible)) < len(visible):
         search.errors += (search.extended(visible[: length + settings.stretch]),)
-        if not search.errors[-1] < settings.lost:
+        if not search.errors[-1] < all_settings.laws.foretold_close:
             return False
         search.improve(10, settings.near / 10, settings.least_gain)
-    search.tableau, search.tolerance = EIGHTH, settings.near / 100
-    search.improve(24, _ROUNDING, settings.least_gain)
+    search.polish(settings)
     return True

@@ -1,19 +1,19 @@
 """Inputs of a law: columns beside its variables that are given, or follow from time, or are a rate that is not seen.
 
-A law with inputs is searched for like any other (`Input.decide`): the columns join the context, their terms join the
-law where they are worth what they cost, and a law in which they do not act is none of theirs. There are four:
+A law with inputs is searched for like any other (`_followed`): the columns join the context, their terms join the law
+where they are worth what they cost, and a law in which they do not act is none of theirs. There are four:
 
-- `known`: regressors given at every sample, held until the next (a motor's voltage), without equations of their own;
-- `drive`: the cosine and sine of a forcing of unknown frequency. A system driven by a sinusoid is autonomous again with
-  both; what an autonomous field leaves of the rises is a sinusoid times smooth functions of the state;
-- `clock`: time itself, for parameters that rise or fall steadily: terms times the clock are terms of the field;
-- `rate`: the rate of a single variable, x'' = f(x, x'), never seen, whose equation x' = v is known.
+- `decide`: regressors given at every sample, held until the next (a motor's voltage), without equations of their own;
+- `driven`: the cosine and sine of a forcing of unknown frequency. A system driven by a sinusoid is autonomous again
+  with both; what an autonomous field leaves of the rises is a sinusoid times smooth functions of the state;
+- `drifting`: time itself, for parameters that rise or fall steadily: terms times the clock are terms of the field;
+- `of_second_order`: the rate of a single variable, x'' = f(x, x'), never seen, whose equation x' = v is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,48 +29,14 @@ from prophecy.laws.flow import EIGHTH, SINE, Function, Terms
 from prophecy.laws.flows import Search, fit_flow
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
-from prophecy.laws.settings import LawSettings, Settings
+from prophecy.laws.settings import Settings
 from prophecy.laws.trajectory import Decided
-from prophecy.laws.weak_form import WEIGHTS, integrated, interpolate, roughness, smoothed
+from prophecy.laws.weak_form import WEIGHTS, interpolate, roughness, smoothed
 
 Array = NDArray[np.float64]
 
-_APART = 4  # steps over which rises are compared with a clock
 _TUNED = 3  # times that the frequency is tuned at most
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """context: with the input's columns after the variables. solve: the law with them, from that context.
-
-    label: what the law's equations are told of them (fields of `FoundSystem`).
-    """
-
-    context: Context
-    solve: Callable[[Context, LawSettings], FittedFlow | None]
-    variables: int
-    label: dict[str, Any]
-    method: str = ""
-    note: str = ""
-
-    def decide(self, steps: int, settings: Settings) -> Decided | None:
-        """The forecast of a law with the input that one trajectory of explains the context; None where there is none
-        or the input is in none of its equations."""
-        model = self.solve(self.context, settings.laws)
-        return None if model is None or not self.acts(model) else self.followed(model, steps, settings)
-
-    def acts(self, model: FittedFlow) -> bool:
-        """Whether a term of the variables' equations has an input in it; that of a rate is known."""
-        columns = flow.powers(model.field.terms)[:, self.variables : model.field.terms.variables]
-        return bool(model.field.there[columns.any(axis=1), : self.variables].any())
-
-    def followed(self, model: FittedFlow, steps: int, settings: Settings) -> Decided | None:
-        decided = trajectory.decide(self.context, model, steps, settings.laws)
-        if decided is None:
-            return None
-        system = None if decided.system is None else replace(decided.system, **self.label)
-        notes = (*decided.notes, self.note) if self.note else decided.notes
-        return replace(decided, method=self.method or decided.method, notes=notes, system=system)
+_DRIFT = "Parameters of the field drift with time t, which is 0 at the first row; the forecast lets them go on."
 
 
 def _joined(context: Context, columns: Array, centre: Any, scale: Any) -> Context:
@@ -79,14 +45,27 @@ def _joined(context: Context, columns: Array, centre: Any, scale: Any) -> Contex
     return replace(context, values=np.column_stack([context.values, columns]), units=units)
 
 
-def _may_have(context: Context, settings: Settings) -> bool:
-    """Whether there are enough samples of few enough variables for a drive or a drift to show."""
-    values = context.values
-    return 2 <= values.shape[1] <= settings.forcing_variables and len(values) >= settings.forcing_least
+def _followed(
+    context: Context, model: FittedFlow | None, count: int, steps: int, settings: Settings, *words: str, **label: Any
+) -> Decided | None:
+    """The forecast of a law whose last `count` variables are inputs; None where there is no law or no equation of
+    the others has an input in it. words: method and note; label: what the law's equations are told (`FoundSystem`)."""
+    if model is None:
+        return None
+    variables = model.field.terms.variables - count
+    columns = flow.powers(model.field.terms)[:, variables : variables + count]
+    if not model.field.there[columns.any(axis=1), :variables].any():
+        return None
+    decided = trajectory.decide(context, model, steps, settings.laws)
+    if decided is None:
+        return None
+    system = None if decided.system is None else replace(decided.system, **label)
+    return replace(decided, method=words[0], notes=(*decided.notes, *words[1:]), system=system)
 
 
-def known(context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings) -> Input | None:
-    """Regressors over past and future, (time + steps, regressors), as inputs: those that vary."""
+def decide(context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings) -> Decided | None:
+    """The forecast of a law with inputs that are known in advance; None where none is announced. values: regressors
+    over past and future, (time + steps, regressors), of which those that vary are used."""
     past, laws, variables = len(context.values), settings.laws, context.values.shape[1]
     whole = past == len(values) - steps and laws.shortest <= past <= laws.latest and context.varying.all()
     if not whole or variables > context.varying.sum() or not np.isfinite(values).all():
@@ -101,82 +80,63 @@ def known(context: Context, names: Sequence[str], values: Array, steps: int, set
     # A switch that throws the variables between a few states passes through them by many fields.
     if len(np.unique(np.column_stack([context.values, inputs[:past]]).round(9), axis=0)) < laws.shortest:
         return None
-    label = {"inputs": tuple(name for name, varies in zip(names, there, strict=True) if varies)}
-
-    def solved(driven: Context, laws: LawSettings) -> FittedFlow | None:
-        return Search(driven.values, driven.observed, driven.units, laws=laws).with_inputs(inputs)
-
-    return Input(_joined(context, inputs[:past], centre, scale), solved, variables, label, "field with inputs")
-
-
-def decide(context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings) -> Decided | None:
-    """The forecast of a law with inputs that are known in advance; None where none is announced. values: regressors
-    over past and future, (time + steps, regressors)."""
-    found = known(context, names, values, steps, settings)
-    decided = None if found is None else found.decide(steps, settings)
+    driven = _joined(context, inputs[:past], centre, scale)
+    model = Search(driven.values, driven.observed, driven.units, laws=laws).with_inputs(inputs)
+    label = tuple(name for name, varies in zip(names, there, strict=True) if varies)
+    decided = _followed(driven, model, inputs.shape[1], steps, settings, "field with inputs", inputs=label)
     return None if decided is None or decided.system is None else decided
-
-
-def rate(context: Context) -> Input | None:
-    """The rate of the single variable along its smooth path, None where it does not change."""
-    path = smoothed(context.values, roughness(context.values, context.observed))
-    slope = np.gradient(path[:, 0])
-    pace = float(slope.std())
-    if not pace > 0:
-        return None
-    turning = _joined(context, slope / pace, 0.0, pace * context.units.scale[0])
-    return Input(turning, _second_order, 1, {"second": True})
-
-
-def _second_order(turning: Context, laws: LawSettings) -> FittedFlow | None:
-    if not trajectory.promising(turning, laws):
-        return None
-    seen = np.column_stack([turning.observed[:, 0], np.zeros(len(turning.values), dtype=np.bool_)])
-    return Search(turning.values, seen, turning.units, laws=laws).of_second_order()
 
 
 def of_second_order(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a law of second order of the single variable; None where none is announced."""
-    found = rate(context)
-    model = None if found is None else found.solve(found.context, settings.laws)
-    if found is None or model is None:
+    slope = np.gradient(smoothed(context.values, roughness(context.values, context.observed))[:, 0])
+    pace, laws = float(slope.std()), settings.laws
+    if not pace > 0:
+        return None
+    turning = _joined(context, slope / pace, 0.0, pace * context.units.scale[0])
+    if not trajectory.promising(turning, laws):
+        return None
+    seen = np.column_stack([turning.observed[:, 0], np.zeros(len(slope), dtype=np.bool_)])
+    model = Search(turning.values, seen, turning.units, laws=laws).of_second_order()
+    if model is None:
         return None
     # Exact laws are followed from their samples: those of the rate are the states that were solved for.
-    solved = found.context.values.copy()
+    solved = turning.values.copy()
     solved[len(solved) - len(model.found.states) :, 1] = model.found.states[:, 1] - model.offset[1]
-    decided = replace(found, context=replace(found.context, values=solved)).followed(model, steps, settings)
+    solved_context = replace(turning, values=solved)
+    decided = _followed(solved_context, model, 1, steps, settings, "field by assimilation", second=True)
     return None if decided is None or decided.system is None else decided
 
 
-def clock(context: Context, settings: Settings) -> Input | None:
-    """Time, where what a field without it leaves is explained by its terms times a clock."""
-    latest = slice(-settings.laws.latest, None)
-    if not _may_have(context, settings):
+def unseen(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """A law with a drive that is not seen, or else with a parameter that drifts, where there are enough samples of few
+    enough variables for either to show."""
+    values = context.values
+    if not 2 <= values.shape[1] <= settings.input_variables or len(values) < settings.hidden.least:
         return None
-    recent, seen = context.values[latest], context.observed[latest]
-    if roughness(recent, seen).max() > settings.laws.resolved:
+    decided = driven(context, steps, settings) if "FORCING" not in settings.without else None
+    if decided is None and "DRIFT_FIELDS" not in settings.without:
+        decided = drifting(context, steps, settings)
+    return decided
+
+
+def drifting(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """The forecast of a law with time in it, where what a field without leaves is explained by its terms times a
+    clock."""
+    recent = context.values[-settings.laws.latest :]
+    if roughness(recent, context.observed[-len(recent) :]).max() > settings.laws.resolved:
         return None
-    if not min(unexplained(recent, degree) for degree in (2, 3)) < settings.drift_left:
+    if not min(unexplained(recent, degree) for degree in (2, 3)) < settings.input_left:
         return None
     rows = np.arange(len(context.values), dtype=np.float64)
     timed = _joined(context, (rows - rows.mean()) / rows.std(), rows.mean(), rows.std())
-
-    def solved(timed: Context, laws: LawSettings) -> FittedFlow | None:
-        return fit_flow(timed.values, timed.known, timed.units, laws=laws, clocked=True)
-
-    note = "Parameters of the field drift with time t, which is 0 at the first row; the forecast lets them go on."
-    return Input(timed, solved, context.values.shape[1], {"clocked": True}, "field with a drift", note)
+    model = fit_flow(timed.values, timed.known, timed.units, laws=settings.laws, clocked=True)
+    return _followed(timed, model, 1, steps, settings, "field with a drift", _DRIFT, clocked=True)
 
 
 def unexplained(values: Array, degree: int = 2) -> float:
-    """The share of what a field of that degree leaves that is still left when its terms may change with time.
-
-    Along the smooth path and over four steps at a time, so that noise averages out.
-    """
-    path = smoothed(values, roughness(values))
-    columns = integrated(flow.features(flow.polynomial_terms(values.shape[1], degree), path))
-    sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
-    columns, rise = (each[_APART:] - each[:-_APART] for each in sums)
+    """The share of what a field of that degree leaves that is still left when its terms may change with time."""
+    columns, rise = trajectory.rises(values, None, flow.polynomial_terms(values.shape[1], degree))
     base = np.linalg.qr(columns)[0]
     rest = rise - base @ (base.T @ rise)
     more = np.linspace(-1.0, 1.0, len(rise))[:, None] * columns
@@ -185,76 +145,39 @@ def unexplained(values: Array, degree: int = 2) -> float:
     return float(np.sum(after**2) / np.sum(rest**2))
 
 
+def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """The forecast of a law with a forcing that is not among the variables. The field without it is taken to be of
+    degree 3, or to have sines and cosines of the variables in their own units."""
+    values, laws, units = context.values[-settings.laws.latest :], settings.laws, context.units
+    noise = roughness(values, context.observed[-len(values) :])
+    path = smoothed(values, noise) if laws.clean < noise.max() < laws.resolved else values
+    waves = [
+        Function(SINE, tuple(row), float(units.centre[i]) + turn)
+        for i, row in enumerate(np.diag(units.scale))
+        for turn in (0.0, np.pi / 2)
+    ]
+    families = [flow.polynomial_terms(values.shape[1], *each) for each in ((3, ()), (1, waves))]
+    found = (strongest(path, settings.forcing_periods, terms) for terms in families)
+    frequency = next((each for each, left in found if left < settings.input_left), None)
+    if frequency is None:
+        return None
+    ready = _phases(context, frequency)
+    model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=laws)
+    error = 0.0
+    if model is not None and not model.exact:
+        error = min(Remainder(values, terms).error(frequency) for terms in families)
+    elif model is not None and model.conclusive:
+        ready, frequency, model = _tuned(context, ready, frequency, model)
+    period = 2 * np.pi / frequency * context.stride
+    note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
+    return _followed(ready, model, 2, steps, settings, "field with hidden forcing", note, drive=(frequency, error))
+
+
 def _phases(context: Context, frequency: float) -> Context:
     """The context with the two phases of that many radians a sample; the last sample is at 0."""
     turn = frequency * (np.arange(len(context.values)) - (len(context.values) - 1))
     # In the data's units the two are a cosine and a sine.
     return _joined(context, np.sqrt(2) * np.column_stack([np.cos(turn), np.sin(turn)]), [0.0] * 2, [np.sqrt(0.5)] * 2)
-
-
-def drive(context: Context, settings: Settings) -> float | None:
-    """Radians a sample of a forcing that is not among the variables, None where there is none.
-
-    The field without it is taken to be of degree 3, or to have sines and cosines of the variables in their own units.
-    """
-    if not _may_have(context, settings):
-        return None
-    recent, seen = context.values[-settings.laws.latest :], context.observed[-settings.laws.latest :]
-    noise = roughness(recent, seen)
-    if settings.laws.clean < noise.max() < settings.laws.resolved:
-        recent = smoothed(recent, noise)
-    for terms in _without_drive(context):
-        frequency, left = strongest(recent, settings.forcing_periods, terms)
-        if left < settings.forcing_left:
-            return frequency
-    return None
-
-
-def _without_drive(context: Context) -> tuple[Terms, Terms]:
-    """Powers of degree 3; and constant, variables, and sines and cosines of these in their own units."""
-    variables, units = context.values.shape[1], context.units
-    waves = [
-        Function(SINE, tuple(row), float(units.centre[i]) + turn)
-        for i, row in enumerate(np.diag(units.scale[:variables]))
-        for turn in (0.0, np.pi / 2)
-    ]
-    return flow.polynomial_terms(variables, 3), flow.polynomial_terms(variables, 1, waves)
-
-
-def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
-    """The forecast of a law with hidden sinusoidal forcing that one trajectory of explains the context."""
-    frequency = drive(context, settings)
-    if frequency is None:
-        return None
-    ready = _phases(context, frequency)
-    model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=settings.laws)
-    if model is not None and model.exact and model.conclusive:
-        ready, frequency, model = _tuned(context, ready, frequency, model)
-    off = 0.0 if model is None or model.exact else _unsure(context, frequency, settings)
-    period = 2 * np.pi / frequency * context.stride
-    note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
-    variables, label = context.values.shape[1], {"drive": (frequency, off)}
-    with_it = Input(ready, lambda *_: model, variables, label, "field with hidden forcing", note)
-    return with_it.decide(steps, settings)
-
-
-def _unsure(context: Context, frequency: float, settings: Settings) -> float:
-    """Standard error of the frequency of a forcing, radians a sample: by least squares on the rises of noisy samples,
-    beside a field of degree 3 and one of sines, the smaller of the two. Phases in the field are taken as known, and
-    what it says about their pace is the rounding of these."""
-    values = context.values[-settings.laws.latest :]
-    times = np.arange(len(values), dtype=np.float64) - len(values) / 2
-    found = []
-    for terms in _without_drive(context):
-        columns, rise = integrals(values, terms)
-        waves = np.column_stack([np.sin(frequency * times), np.cos(frequency * times)])
-        system = np.column_stack([columns, np.diff(waves, axis=0)])
-        base, (sine, cosine) = np.linalg.qr(system)[0], np.linalg.lstsq(system, rise)[0][-2:]
-        rest = rise - base @ (base.T @ rise)
-        slope = np.diff(times[:, None] * (np.outer(waves[:, 1], sine) - np.outer(waves[:, 0], cosine)), axis=0)
-        slope -= base @ (base.T @ slope)
-        found.append(float(1 / np.sqrt(np.sum(np.sum(slope**2, axis=0) / np.mean(rest**2, axis=0)))))
-    return min(found)
 
 
 def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow) -> tuple[Context, float, FittedFlow]:
@@ -280,54 +203,55 @@ def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow
         if found is None or not residual < model.residual:
             break
         ready, frequency = trial, frequency + change
-        model = replace(model, found=found, field=found.field, residual=residual, end=end)
+        model = replace(model, found=found, residual=residual, end=end)
     return ready, frequency, model
 
 
+class Remainder:
+    """What a field with given terms leaves of the rises of (time, variables), and what a sinusoid beside it explains.
+
+    The path between samples is the polynomial through the eight around; integrals of sinusoids over a step are
+    differences of sinusoids.
+    """
+
+    def __init__(self, values: Array, terms: Terms) -> None:
+        path = interpolate(values, np.arange(len(values) - 1), min(8, len(values) - 1))[0]
+        features = flow.features(terms, np.ascontiguousarray(path.reshape(len(path), -1).T))
+        columns = np.einsum("rnp,n->rp", features.reshape(len(values) - 1, len(WEIGHTS), -1), WEIGHTS)
+        self.rise, self._base = np.diff(values, axis=0), np.linalg.qr(columns)[0]
+        self.rest = self.rise - self._base @ (self._base.T @ self.rise)
+
+    def left(self, frequency: float) -> float:
+        """The share of the variance that is left beside a sinusoid of so many radians a sample."""
+        turn = frequency * np.arange(len(self.rest) + 1)
+        wave = np.diff(np.column_stack([np.sin(turn), np.cos(turn)]), axis=0)
+        along = np.linalg.qr(wave - self._base @ (self._base.T @ wave))[0]
+        return float(1 - np.sum((along.T @ self.rest) ** 2) / np.sum(self.rest**2))
+
+    def error(self, frequency: float) -> float:
+        """Standard error of a frequency, from the curvature of the likelihood. The phases of a field are taken as
+        known, and what it says about their pace is the rounding of these."""
+        step, here = np.pi / len(self.rest) / 8, self.left(frequency)
+        bend = (self.left(frequency + step) + self.left(frequency - step) - 2 * here) / step**2
+        return float(np.sqrt(2 * here / (self.rest.size * max(bend, 1e-300))))
+
+
 def strongest(values: Array, periods: float, terms: Terms | None = None) -> tuple[float, float]:
-    """Radians a sample of the sinusoid that explains most of what a field leaves, and what is left then.
+    """Radians a sample of the sinusoid that explains most of what a field leaves, and the share that is left then.
 
-    The field has the given terms, all of degree 3 where None. Integrals of sinusoids over a step are differences of
-    sinusoids. The frequency is near the highest peak of the spectrum of what the field leaves, or, where the response
-    has settled to the period of the forcing and hides it, of the later rises. The second number is a share of the
-    variance: of the rises that the field leaves, with the sinusoid against without. periods: that it has at least in
-    the series.
+    The field has the given terms, all of degree 3 where None. The frequency is near the highest peak of the spectrum of
+    what the field leaves, or, where the response has settled to the period of the forcing and hides it, of the later
+    rises. periods: that it has at least in the series.
     """
-    columns, rise = integrals(values, terms or flow.polynomial_terms(values.shape[1], 3))
-    times = np.arange(len(values), dtype=np.float64)
-    base = np.linalg.qr(columns)[0]
-    rest = rise - base @ (base.T @ rise)
-    total = float(np.sum(rest**2))
-
-    def left(frequency: float) -> float:
-        wave = np.diff(np.column_stack([np.sin(frequency * times), np.cos(frequency * times)]), axis=0)
-        wave -= base @ (base.T @ wave)
-        along = np.linalg.qr(wave)[0]
-        return float(1 - np.sum((along.T @ rest) ** 2) / total)
-
-    apart = np.pi / len(rest) / 4  # an eighth of a turn over the whole series
-    peaks = [_peak(each, periods, len(rest)) for each in (rest, rise[len(rise) // 2 :])]
+    beside = Remainder(values, terms or flow.polynomial_terms(values.shape[1], 3))
+    steps, peaks = len(beside.rest), []
+    for columns in (beside.rest, beside.rise[len(beside.rise) // 2 :]):
+        flat = (columns - columns.mean(axis=0)) * np.hanning(len(columns))[:, None]
+        power = np.sum(np.abs(np.fft.rfft(flat, 8 * steps, axis=0)) ** 2, axis=1)
+        grid = 2 * np.pi * np.arange(len(power)) / (8 * steps)
+        peaks.append(float(grid[np.argmax(np.where(grid < 2 * np.pi * periods / steps, 0.0, power))]))
+    apart = np.pi / steps / 4  # an eighth of a turn over the whole series
     near = np.unique(np.add.outer(peaks, np.arange(-2, 3) * apart))
-    best = float(near[np.argmin([left(frequency) for frequency in near])])
-    fine = minimize_scalar(left, bounds=(best - apart, best + apart), method="bounded", options={"xatol": 1e-12})
+    best = float(near[np.argmin([beside.left(each) for each in near])])
+    fine = minimize_scalar(beside.left, bounds=(best - apart, best + apart), method="bounded", options={"xatol": 1e-12})
     return float(fine.x), float(fine.fun)
-
-
-def _peak(columns: Array, periods: float, steps: int) -> float:
-    """Radians a sample of the highest peak in the spectrum of all columns together, with so many periods in `steps`."""
-    flat = (columns - columns.mean(axis=0)) * np.hanning(len(columns))[:, None]
-    power = np.sum(np.abs(np.fft.rfft(flat, 8 * steps, axis=0)) ** 2, axis=1)
-    grid = 2 * np.pi * np.arange(len(power)) / (8 * steps)
-    return float(grid[np.argmax(np.where(grid < 2 * np.pi * periods / steps, 0.0, power))])
-
-
-def integrals(values: Array, terms: Terms) -> tuple[Array, Array]:
-    """Integrals of all terms over each step, (time - 1, terms), and rises, (time - 1, variables).
-
-    The path between samples is the polynomial through the eight around.
-    """
-    rows = np.arange(len(values) - 1)
-    path = interpolate(values, rows, min(8, len(values) - 1))[0]
-    points = np.ascontiguousarray(path.reshape(len(path), -1).T)
-    features = flow.features(terms, points).reshape(len(rows), len(WEIGHTS), -1)
-    return np.einsum("rnp,n->rp", features, WEIGHTS), np.diff(values, axis=0)

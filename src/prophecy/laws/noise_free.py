@@ -109,12 +109,13 @@ def step_by_step(
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    for tolerance in (exact.rounding, exact.integrated):
+    first = exact.share * exact.rounding  # what steps are judged by is more than the integrator's own error
+    for tolerance in (first, exact.integrated):
         substeps = field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps)
         rest = steps.missed(field, EIGHTH, substeps)
-        if tolerance == exact.rounding and _most(rest, exact) < exact.rounding:
+        if tolerance == first and _most(rest, exact) < exact.rounding:
             continue
-        if tolerance == exact.rounding:
+        if tolerance == first:
             field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
         while True:
             before = _most(rest, exact)
@@ -155,15 +156,11 @@ def _thinned(
             break
         level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
         freedom = _freedom(field, steps, substeps) * level
-        count = field.coefficients
-        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
-        alive = np.arange(len(value)) < count
-        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(rest.size), count)
-        if alive[:count].all():
+        terms = np.arange(field.count) < field.coefficients
+        value, _, alive = eliminated(field.vector, freedom, terms, sure * np.log(rest.size), field.coefficients)
+        if (alive == terms).all():
             continue
-        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
-        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=exact.close, exact=exact)
+        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close, exact=exact)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
     return field, rest

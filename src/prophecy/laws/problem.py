@@ -14,7 +14,7 @@ from scipy.linalg import qr
 
 from prophecy.laws.damped import LEAST, Damped
 from prophecy.laws.flow import FOURTH, Tableau
-from prophecy.laws.kernels.smoother import eliminate, substitute
+from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, gathered
@@ -106,7 +106,7 @@ class Problem:
     def _linearised(self) -> bool:
         self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
-        self.system = eliminate(
+        self.system = entry.eliminate(
             self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, self._tightness,
             self.laws.first_state,
         )  # fmt: skip
@@ -125,7 +125,7 @@ class Problem:
 
     def _move(self) -> bool:
         change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
-        shift = substitute(self.system.rows, change)
+        shift = entry.substitute(self.system.rows, change)
         for share in (1.0, 0.3):
             states = self.states + share * shift
             field = self.field.moved(share * change) if len(change) else self.field
@@ -206,12 +206,10 @@ class Problem:
         if not self.linearise() or self._solved is None:
             return 0
         count = self.field.coefficients
-        value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._solved(self.laws.held) if anew else 0.0)
-        root = self._solved.root()
+        value = self.field.vector + (self._solved(self.laws.held) if anew else 0.0)
         terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
-        choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
+        choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
         if anew:
             aim, triangle = self._triangle @ value, self._triangle
             if count <= self.laws.most_parameters:  # of more, gathering would take seconds
@@ -227,9 +225,7 @@ class Problem:
         value, alive = choices[0]
         gone = count - int(alive[:count].sum())
         if gone:
-            mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
-            mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
-            self.field = self.field.with_mask(mask, theta)
+            self.field = self.field.only(alive, value)
             self._cost = self._squares(self.states, self.field)
         return gone
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
-from prophecy.laws.kernels.flow import tangents
+from prophecy.laws.kernels import entry
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -60,13 +60,8 @@ class SparseField:
             if terms.factors[p] >= terms.variables and p > 0:
                 used[terms.factors[p] - terms.variables] |= bool(self.mask[p].any())
         for j in np.nonzero(used & self.shaped)[0]:
-            if terms.kinds[j] not in _FIXED_SHIFTS:
-                extra.append((int(j), SHIFT))
             shape = np.concatenate([terms.rates[j], terms.bends[j].reshape(-1)])
-            there = np.nonzero(shape)[0]
-            if terms.kinds[j] not in _FREE_RATES:
-                there = there[there != np.argmax(np.abs(shape))]
-            extra += [(int(j), RATE - int(i)) for i in there]
+            extra += [(int(j), SHIFT if i < 0 else RATE - i) for i in movable(int(terms.kinds[j]), shape)]
         more = np.array(extra, dtype=np.int64).reshape(-1, 2)
         return np.append(chosen, more[:, 0]).astype(np.int64), np.append(whose, more[:, 1]).astype(np.int64)
 
@@ -79,6 +74,17 @@ class SparseField:
     def coefficients(self) -> int:
         """How many of them are coefficients of terms."""
         return int(self.mask.sum())
+
+    @property
+    def vector(self) -> Array:
+        """The coefficients, and 0 for each of the other parameters."""
+        return np.append(self.theta.T[self.mask.T], np.zeros(self.count - self.coefficients))
+
+    def only(self, alive: Mask, vector: Array) -> SparseField:
+        """The field with those of its terms that are alive, and with these coefficients."""
+        mask, theta = np.zeros_like(self.mask), np.zeros_like(self.theta)
+        mask.T[self.mask.T], theta.T[self.mask.T] = alive[: self.coefficients], vector[: self.coefficients]
+        return self.with_mask(mask, theta)
 
     def moved(self, change: Array) -> SparseField:
         """The field with its parameters changed by that much."""
@@ -103,7 +109,7 @@ class SparseField:
         to the other within half of the steps across them. None where there are none. path: (time, variables)."""
         terms, kinds = self.terms, self.terms.kinds.copy()
         for j in np.nonzero(kinds == TANH)[0]:
-            at = path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path) + terms.shifts[j]
+            at = terms.sums(int(j), path)
             across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
             if len(across) and np.median(across) > STEEP:
                 kinds[j] = SIGN
@@ -157,12 +163,12 @@ class SparseField:
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/flow.py`)."""
+        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/flow.pyx`)."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
         theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
-        ends, tangent = tangents(self._small, theta, tableau, chosen, whose, points, counts)
+        ends, tangent = entry.tangents(self._small, theta, tableau, chosen, whose, points, counts)
         return ends, tangent
 
     def paths(
@@ -205,30 +211,38 @@ class SparseField:
         return counts
 
 
+def movable(kind: int, shape: Array) -> list[int]:
+    """What of a function is free, the rest being a factor: -1 for its shift, then places of its rates and bends."""
+    there = np.nonzero(shape)[0]
+    if kind not in _FREE_RATES:
+        there = there[there != np.argmax(np.abs(shape))]
+    return [*([] if kind in _FIXED_SHIFTS else [-1]), *there.tolist()]
+
+
 def _each(substeps: int | Indices, count: int) -> Indices:
     return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 
 def eliminated(
-    value: Array, inverse: Array, alive: Mask, limit: float, most: int, enough: int | None = None
-) -> tuple[Array, Mask]:
-    """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
+    value: Array, root: Array, alive: Mask, limit: float, most: int, enough: int | None = None
+) -> tuple[Array, Array, Mask]:
+    """Backward elimination under a quadratic cost: the minimiser and a square root of its covariance, (entries, any),
+    without the weak terms; the others follow as far as they are correlated with these.
 
     The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
     alive: the entries that may go; as long as more than `enough` of them are left they go whatever that costs.
     """
-    removable, inverse = alive.copy(), inverse.copy()
-    enough = len(value) if enough is None else enough
+    removable, enough = alive.copy(), len(value) if enough is None else enough
     for _ in range(most):
-        loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
+        variance = np.einsum("pr,pr->p", root, root)
+        loss = np.where(removable, value**2 / np.maximum(variance, 1e-300), np.inf)
         weakest = int(np.argmin(loss))
         if not loss[weakest] <= limit and removable.sum() <= enough:
             break
-        column = inverse[:, weakest] / inverse[weakest, weakest]
-        value = value - column * value[weakest]
-        inverse = inverse - np.outer(column, inverse[weakest])
+        share = root @ root[weakest] / max(variance[weakest], 1e-300)
+        value, root = value - share * value[weakest], root - np.outer(share, root[weakest])
         removable[weakest], value[weakest] = False, 0.0
-    return value, removable
+    return value, root, removable
 
 
 def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Array, Mask]:

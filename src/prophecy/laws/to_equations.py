@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.laws.equations import NO_RATE, Argument, Equations, Term
+from prophecy.laws.equations import Argument, Equations, Term
 from prophecy.laws.features import Units
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.laws.flow import powers as powers_of
 from prophecy.laws.select_terms import relations
 from prophecy.laws.settings import LAWS
+from prophecy.laws.sparse import eliminated
 
 if TYPE_CHECKING:
     from prophecy.laws.fitted import FittedFlow
@@ -31,6 +32,9 @@ _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPRO
 _NAMES |= {LOGARITHM: "log", ROOT: "sqrt"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
+_NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
+_ROUNDED = 0.02  # of the rates: what printed numbers may differ by; each by less than its error may add up to more
+_MORE = 5  # digits that may be printed for it
 _CANCELLED = 1e-9  # of the parts of a coefficient: what is left of their sum below this is rounding
 _DRIVEN = "{}, {}: cosine and sine of a forcing that is not seen, period {:.6g}, 1 and 0 at the last row"
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
@@ -91,8 +95,9 @@ class FoundSystem:
         powers = powers_of(field.terms)
         centres = centre - self.model.offset * scale
         centres = np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)  # zero up to rounding
-        functions, factors = self._functions(centres)
-        ratio = np.append(1 / scale, factors)
+        functions = [self._function(j, scale, centres) for j in range(len(field.terms.kinds))]
+        ratio = np.append(1 / scale, [factor for _, factor in functions])
+        around = np.append(centres, np.zeros(len(functions)))
         whose, chosen = np.nonzero(field.there.T)
         freedom = np.zeros((len(chosen), found.freedom.shape[1]))  # what is given has no error
         freedom[field.mask[chosen, whose]] = found.freedom[: field.coefficients]
@@ -101,7 +106,6 @@ class FoundSystem:
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, freedom[own] * factor[:, None]
-            around = np.append(centres, np.zeros(len(ratio) - variables))
             made = _expanded(value, root, powers[chosen[own]], around, self.significant)
             if self.drive is not None and self.drive[1] and i >= variables - 2:
                 made = tuple(replace(term, error=self.drive[1] / dt) for term in made)
@@ -109,13 +113,15 @@ class FoundSystem:
         whole = Equations(
             tuple(names),
             tuple(terms),
-            functions,
+            tuple(argument for argument, _ in functions),
             dt / self.stride,
             tuple((found.noise * scale)[: len(terms)].tolist()),
             self._relations(len(names) + len(functions)),
             () if self.drive is None else (_DRIVEN.format(*names[-2:], 2 * np.pi / self.drive[0] * dt),),
         )
-        return _needed(whole, len(names) if self.inputs else len(self.columns))
+        whole = _needed(whole, len(names) if self.inputs else len(self.columns))
+        path = (found.states * scale + centres)[:, [names.index(name) for name in whole.names]]
+        return next((each for each in (replace(whole, digits=d) for d in range(_MORE)) if _true(each, path)), whole)
 
     def _relations(self, factors: int) -> tuple[tuple[int, tuple[Term, ...]], ...]:
         """Which of the variables seen are sums of others in every row."""
@@ -127,111 +133,95 @@ class FoundSystem:
             found.append((i, (*([Term(constant, 0.0, (0,) * factors)] if constant else []), *terms)))
         return tuple(found)
 
-    def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
-        """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
-        terms, scale = self.model.field.terms, self.units.scale
-        out, factors = [], []
-        for j, (kind, rates, bends) in enumerate(zip(terms.kinds, terms.rates, terms.bends, strict=True)):
-            root_shift, root_rates, root_bends = self._roots(j)
-            raw, bent = rates / scale, bends / np.outer(scale, scale)
-            root_raw, root_bent = root_rates / scale[:, None], root_bends / np.outer(scale, scale)[..., None]
-            along = raw - (bent + bent.T) @ centres
-            root_along = root_raw - np.einsum("abp,b->ap", root_bent + root_bent.swapaxes(0, 1), centres)
-            both = np.triu(bent) + np.tril(bent, -1).T
-            root_both = root_bent + root_bent.swapaxes(0, 1) * (1 - np.eye(len(scale)))[..., None]
-            pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
-            shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
-            root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
-            products = [root_both[a, b] for a, b, _ in pairs]
-            errors = np.linalg.norm(np.vstack([root_along, *products, root_shift]), axis=1)
-            argument, factor = _plain(_NAMES[int(kind)], along, shift, pairs, errors, self.significant)
-            out.append(argument)
-            factors.append(factor)
-        return tuple(out), factors
-
-    def _roots(self, j: int) -> tuple[Array, Array, Array]:
-        """Square roots of the covariance of a function's shift, rates and bends, zero where they are held."""
+    def _function(self, j: int, scale: Array, centres: Array) -> tuple[Argument, float]:
+        """What a function is taken of, in the data's units, and what of it is a factor: 2 |x - 3| rather than
+        |2 x - 6|."""
         field, root = self.model.field, self.model.found.freedom
-        v, count = field.terms.variables, root.shape[1]
-        shift, shape = np.zeros(count), np.zeros((v + v * v, count))
-        chosen, whose = field.parameters
+        table, v = field.terms, field.terms.variables
+        # Rates, bends and shift, one after the other: their values, and the square root of their covariance beside
+        # them, zero where they are held. All that follows is linear in them.
+        shape = np.zeros((v + v * v + 1, 1 + root.shape[1]))
+        shape[:, 0] = [*table.rates[j], *table.bends[j].reshape(-1), table.shifts[j]]
         for p in range(field.coefficients, field.count):
-            if chosen[p] == j and whose[p] == SHIFT:
-                shift = root[p]
-            elif chosen[p] == j:
-                shape[RATE - whose[p]] = root[p]
-        return shift, shape[:v], shape[v:].reshape(v, v, count)
+            if field.parameters[0][p] == j:
+                shape[-1 if field.parameters[1][p] == SHIFT else RATE - field.parameters[1][p], 1:] = root[p]
+        rates, bends = shape[:v] / scale[:, None], shape[v:-1].reshape(v, v, -1) / np.outer(scale, scale)[..., None]
+        both = bends + bends.swapaxes(0, 1)
+        along = rates - np.einsum("abp,b->ap", both, centres)
+        shift = shape[-1] - centres @ rates + np.einsum("a,b,abp->p", centres, centres, bends)
+        pairs = [(a, b) for a in range(v) for b in range(a, v) if both[a, b, 0]]
+        products = [both[a, b] / (1 + (a == b)) for a, b in pairs]
+        parts = np.vstack([along, *products, shift])
+        name, value, factor = _plain(_NAMES[int(table.kinds[j])], parts[:, 0].copy())
+        error = (
+            np.linalg.norm(parts[:, 1:], axis=1)
+            * abs(value[np.argmax(np.abs(parts[:-1, 0]))])
+            / np.abs(parts[:-1, 0]).max()
+        )
+        unit = np.eye(v, dtype=np.int64)
+        powers = [*unit, *(unit[a] + unit[b] for a, b in pairs), np.zeros(v, dtype=np.int64)]
+        least = np.full(len(value), _NO_RATE * np.abs(value[:-1]).max())
+        least[-1] = max(self.significant * error[-1], _NO_RATE * min(1.0, float(np.abs(value[:v]).max()) or 1.0))
+        kept = np.nonzero(np.abs(value) > least)[0]
+        return Argument(
+            name, tuple(Term(float(value[k]), float(error[k]), tuple(powers[k].tolist())) for k in kept)
+        ), factor
 
 
-def _plain(
-    name: str, along: Array, shift: float, pairs: tuple[tuple[int, int, float], ...], errors: Array, significant: float
-) -> tuple[Argument, float]:
+def _plain(name: str, value: Array) -> tuple[str, Array, float]:
     """A function as people write it, and the factor that is taken out: the phase of a sine is within a quarter turn of
-    its own or a cosine's, the first rate of an odd function is positive, what differs from zero by less than its error
-    allows is not there."""
-    lead = max((*along.tolist(), *(c for _, _, c in pairs)), key=abs)
-    factor = 1.0
+    its own or a cosine's, the first rate of an odd function is positive. value: of rates, products and shift."""
+    lead, factor = float(value[np.argmax(np.abs(value[:-1]))]), 1.0
     if name in _HOMOGENEOUS:
         size = lead if name == "1/" else abs(lead)
-        factor, along, shift, errors = size ** _HOMOGENEOUS[name], along / size, shift / size, errors / abs(size)
-        pairs = tuple((a, b, c / size) for a, b, c in pairs)
+        factor, value = size ** _HOMOGENEOUS[name], value / size
     elif name in _ODD and lead < 0:
-        factor, along, shift, pairs = -1.0, -along, -shift, tuple((a, b, -c) for a, b, c in pairs)
-    elif name == "exp" and abs(shift) < _FOLDED:
-        factor, shift = float(np.exp(shift)), 0.0
+        factor, value = -1.0, -value
+    elif name == "exp" and abs(value[-1]) < _FOLDED:
+        factor, value[-1] = float(np.exp(value[-1])), 0.0
     if name == "sin":
-        turns = round(shift / np.pi)
-        shift, factor = shift - turns * np.pi, factor * (-1.0) ** turns
-        if abs(shift) > np.pi / 4:
-            name, factor, shift = "cos", factor * np.sign(shift), shift - np.sign(shift) * np.pi / 2
-    along = np.where(np.abs(along) > NO_RATE * abs(lead if name not in _HOMOGENEOUS else 1.0), along, 0.0)
-    reach = float(np.abs(along).max()) if along.any() else 1.0
-    if abs(shift) < max(significant * float(errors[-1]), NO_RATE * min(1.0, reach)):
-        shift = 0.0
-    known = errors.tolist()
-    rates, last = len(along), [known[-1] if shift else 0.0]
-    argument = Argument(
-        name, tuple(along.tolist()), float(shift), pairs, (*known[:rates], *last), tuple(known[rates:-1])
-    )
-    return argument, float(factor)
+        turns = round(value[-1] / np.pi)
+        value[-1], factor = value[-1] - turns * np.pi, factor * (-1.0) ** turns
+        if abs(value[-1]) > np.pi / 4:
+            name, factor = "cos", factor * float(np.sign(value[-1]))
+            value[-1] -= np.sign(value[-1]) * np.pi / 2
+    return name, value, float(factor)
+
+
+def _true(equations: Equations, path: Array) -> bool:
+    """Whether the rates along a path are those of the numbers as they are printed."""
+    with np.errstate(all="ignore"):
+        rates, printed = equations(path), equations.as_printed()(path)
+    off = np.sqrt(np.mean((printed - rates) ** 2, axis=0))
+    return bool((off <= _ROUNDED * np.sqrt(np.mean(rates**2, axis=0))).all())
 
 
 def _needed(whole: Equations, seen: int) -> Equations:
     """Without functions that no term has, and without variables from number `seen` on (phases) that act on none of
     those before: they are not part of the law."""
-    v, functions = len(whole.names), whole.functions
-    used = [j for j in range(len(functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
-    places = {j for each in whole.terms[:seen] for term in each for j, power in enumerate(term.powers) if power}
-    inside = [_inside(functions[j - v]) for j in places if j >= v]
-    kept = sorted({j for j in range(v) if j < seen or j in places}.union(*inside))
-    if any(not _inside(functions[j]) <= set(kept) for j in used):
-        kept = list(range(v))
-    columns, own = [*kept, *(v + j for j in used)], [j for j in kept if j < len(whole.terms)]
+    v, kept, factors = len(whole.names), set(range(seen)), set[int]()
+    while True:
+        inside = [term for j in factors if j >= v for term in whole.functions[j - v].terms]
+        inside += [term for i in kept if i < len(whole.terms) for term in whole.terms[i]]
+        more = factors | {j for term in inside for j, power in enumerate(term.powers) if power}
+        if more == factors:
+            break
+        factors, kept = more, kept | {j for j in more if j < v}
+    places = sorted(kept)
+    columns, own = [*places, *sorted(j for j in factors if j >= v)], [j for j in places if j < len(whole.terms)]
 
-    def with_factors(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    def chosen(terms: tuple[Term, ...], columns: list[int]) -> tuple[Term, ...]:
         return tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in terms)
 
+    functions = [whole.functions[j - v] for j in columns if j >= v]
     return replace(
         whole,
-        names=tuple(whole.names[j] for j in kept),
-        terms=tuple(with_factors(whole.terms[j]) for j in own),
+        names=tuple(whole.names[j] for j in places),
+        terms=tuple(chosen(whole.terms[j], columns) for j in own),
         noise=tuple(whole.noise[j] for j in own),
-        relations=tuple((i, with_factors(each)) for i, each in whole.relations),
-        functions=tuple(
-            replace(
-                functions[j],
-                rates=tuple(functions[j].rates[i] for i in kept),
-                bends=tuple((kept.index(a), kept.index(b), c) for a, b, c in functions[j].bends),
-                errors=tuple(functions[j].errors[i] for i in (*kept, -1)),
-            )
-            for j in used
-        ),
+        relations=tuple((i, chosen(each, columns)) for i, each in whole.relations),
+        functions=tuple(replace(each, terms=chosen(each.terms, places)) for each in functions),
     )
-
-
-def _inside(function: Argument) -> set[int]:
-    """The variables that a function is taken of."""
-    return {j for j, rate in enumerate(function.rates) if rate} | {j for a, b, _ in function.bends for j in (a, b)}
 
 
 def _expanded(
@@ -259,29 +249,7 @@ def _expanded(
     brought = [not (product in original and len(places[product]) == 1) for product in products]
     weak = np.array(brought, dtype=np.bool_)
     cancelled = weak & (np.abs(parts @ value) < _CANCELLED * (np.abs(parts) @ np.abs(value)))
-    coefficients, roots, needed = _without_weak(parts @ value, parts @ root, weak, significant)
-    errors, needed = np.linalg.norm(roots, axis=1), needed & ~cancelled
+    # Far from zero, y - x has a constant with an error of its own: leaving it out alone would be off by that.
+    coefficients, roots, alive = eliminated(parts @ value, parts @ root, weak, significant**2, len(products))
+    errors, needed = np.linalg.norm(roots, axis=1), (alive | ~weak) & ~cancelled
     return tuple(Term(float(coefficients[j]), float(errors[j]), products[j]) for j in np.nonzero(needed)[0])
-
-
-def _without_weak(
-    value: Array, root: Array, weak: NDArray[np.bool_], significant: float
-) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Coefficients of which those marked `weak` are held at zero where they are not significant, the least first.
-
-    The others follow as far as they are correlated with it: far from zero, y - x has a constant of its own error, and
-    leaving it out without turning the rest would be off by all of that error. root: a square root of the covariance.
-    """
-    weak, kept = weak.copy(), np.ones(len(value), dtype=np.bool_)
-    while weak.any():
-        error = np.linalg.norm(root, axis=1)
-        ratio = np.where(weak, np.abs(value) / np.maximum(error, 1e-300), np.inf)
-        weakest = int(np.argmin(ratio))
-        if not ratio[weakest] <= significant:
-            break
-        if error[weakest] > 0:
-            share = root @ root[weakest] / error[weakest] ** 2
-            value = value - share * value[weakest]
-            root = root - np.outer(share, root[weakest])
-        kept[weakest] = weak[weakest] = False
-    return value, root, kept

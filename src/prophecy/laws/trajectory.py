@@ -3,25 +3,34 @@
 Measurements of a system with few variables and a short equation need no tournament of models: when a single trajectory
 of a sparse field passes through the whole context and leaves nothing but noise, that field is the answer, and what the
 context leaves open about its parameters and its last state is the uncertainty.
+
+Through noise several fields pass through the same samples and lead elsewhere after them. So the law is solved again
+without the last part of the context, its terms chosen anew among all of its family, and has to forecast that part
+(`held_out`): where it is further off than the noise and its own spread say, its spread is that much too small, and
+where it is so twice, or by far, it is no law.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws import flow
+from prophecy.laws.assimilation import known as known_of
 from prophecy.laws.context import Context
 from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.flow import SINE, Function
-from prophecy.laws.held_out import HeldOut, held_out
+from prophecy.laws.flow import SINE, Function, Terms
+from prophecy.laws.problem import Problem
 from prophecy.laws.settings import LAWS, LawSettings
+from prophecy.laws.sparse import SparseField
 from prophecy.laws.to_equations import FoundSystem
-from prophecy.laws.weak_form import integrated, roughness, smoothed
+from prophecy.laws.weak_form import Budget, integrated, roughness, smoothed
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
 
@@ -46,33 +55,35 @@ class Decided:
         return self.model is not None and self.model.exact
 
 
-def promising(context: Context, laws: LawSettings = LAWS) -> bool:
-    """The weak form along the smoothed samples: whether powers of degree 2 explain some of the rises of every variable,
-    or, with sines of the variables, coefficients solved from every other block do so in the blocks between.
+def rises(values: Array, observed: Mask | None, terms: Terms) -> tuple[Array, Array]:
+    """The weak form along the smoothed samples: integrals of terms, (rows, terms), and rises, (rows, variables), over
+    four samples, so that noise averages out."""
+    path = smoothed(values, roughness(values, observed))
+    columns = integrated(flow.features(terms, path))
+    sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
+    return sums[0][4:] - sums[0][:-4], sums[1][4:] - sums[1][:-4]
 
-    Rises are over four samples, so that noise averages out.
-    """
-    values, apart, block = context.values, 4, 32
+
+def promising(context: Context, laws: LawSettings = LAWS) -> bool:
+    """Whether powers of degree 2 explain some of the rises of every variable, or, with sines of the variables,
+    coefficients solved from every other block do so in the blocks between."""
+    values = context.values[-laws.latest :]
     if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
-    recent = values[-laws.latest :]
-    path = smoothed(recent, roughness(recent, context.observed[-laws.latest :]))
     rates = np.diag(context.units.scale)
     waves = [Function(SINE, tuple(each), shift) for each in rates for shift in (0.0, np.pi / 2)]
-    columns = flow.features(flow.polynomial_terms(values.shape[1], 2, waves), path)
-    sums = [np.cumsum(each, axis=0) for each in (integrated(columns), path[2:-1] - path[1:-2])]
-    system, rise = (each[apart:] - each[:-apart] for each in sums)
-    powers, odd = system[:, : -len(waves)], np.arange(len(rise)) // block % 2 == 1
+    terms = flow.polynomial_terms(values.shape[1], 2, waves)
+    system, rise = rises(values, context.observed[-laws.latest :], terms)
+    odd, whole = np.arange(len(rise)) // 32 % 2 == 1, np.ones(len(rise), dtype=np.bool_)
 
-    def explained(columns: Array, solved: Array | slice, tried: Array | slice) -> float:
+    def explained(columns: Array, solved: Mask, tried: Mask) -> float:
         """The share of the rises that coefficients explain, least of all variables."""
         rest = rise[tried] - columns[tried] @ np.linalg.lstsq(columns[solved], rise[solved], rcond=1e-10)[0]
         total = ((rise[tried] - rise[tried].mean(axis=0)) ** 2).sum(axis=0)
         return float(np.min(1 - (rest**2).sum(axis=0) / np.maximum(total, 1e-300)))
 
-    whole = slice(None)
     between = min(explained(system, ~part, part) for part in (odd, ~odd))
-    return max(explained(powers, whole, whole), between) > laws.explained
+    return max(explained(system[:, : -len(waves)], whole, whole), between) > laws.explained
 
 
 def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
@@ -94,47 +105,51 @@ def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -
     return bool((np.var(late, axis=0) >= laws.rest**2 * moved).any())
 
 
-def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS) -> Decided | None:
+def decide(
+    context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS, wider: float | None = None
+) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
-    The draws have the noise in them that values to come will have too; the path is without. Through noise the field has
-    to forecast rows that it was solved without; where it does not, it is wider, or not announced, or not followed.
+    The draws have the noise in them that values to come will have too; the path is without. wider: by how much the
+    draws of an exact law are farther from it, measured in the context (`FittedFlow.stray`) where None.
     """
     if model is None or not model.conclusive or model.found.noise.max() > laws.noise:
         return None
     path = model.rollout(context.values, np.array([len(context.values)]), steps)[0]
     seen, noise = int(context.varying.sum()), model.found.noise
     test = None if model.exact else held_out(model, context.values, context.known, seen, steps)
-    astray = test is not None and test.astray
-    strange = astray and not like_the_past(path[:, :seen], context.values[:, :seen], noise[:seen], laws)
-    if strange or (test is not None and test.lost):
+    plausible = like_the_past(path[:, :seen], context.values[:, :seen], noise[:seen], laws)
+    if test is not None and (test.lost or (test.astray and not plausible)):
         return None
-    wider = model.stray(context.values, context.known) if test is None else test.wider
+    if test is not None:
+        wider = test.wider
+    elif wider is None:
+        wider = model.stray(context.values, context.known)
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
         return None
     draws = draws[stay]
-    if not np.isfinite(path).all():
-        path = draws[0]
+    path = path if np.isfinite(path).all() else draws[0]
     draws = draws + noise * np.random.default_rng(1).standard_normal(draws.shape)
     left = "exactly" if model.exact else f"up to noise of {float(np.sqrt(np.mean(noise**2))):.2g} standard deviations"
+    note, system = f"field with {model.field.count} parameters passes through the", None
     why = _doubt(model, test, seen, laws)
-    if why is not None:
-        note = f"A field with {model.field.count} parameters passes through the context {left}, but {why}"
-        return Decided(path, draws, model, "field by assimilation", (f"{note} is not announced as the law.",), None)
-    columns = tuple(np.nonzero(context.varying)[0].tolist())
-    system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
-    note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context, {left}."
-    notes = (note, _CHOSEN) if model.found.chosen else (note,)
+    if why is None:
+        columns = tuple(np.nonzero(context.varying)[0].tolist())
+        system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
+        notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
+    else:
+        notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
     return Decided(path, draws, model, "field by assimilation", notes, system)
 
 
 def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
+    if model.field.count > laws.announced * len(model.offset):
+        return "they are too many for a law: it may imitate another, and"
     if test is None:
-        many = model.field.count > laws.announced * len(model.offset)
-        return "they are too many for a law: it may imitate another, and" if many else None
+        return None
     if test.astray:
         return f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
     if (open_ := model.doubt(seen)) > laws.doubt:
@@ -142,3 +157,72 @@ def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings
     if model.steepest > laws.steepest:
         return f"has an exponent that changes by {model.steepest:.2g} along it, which no samples determine: it"
     return None
+
+
+class HeldOut(NamedTuple):
+    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor
+    worth following. rows: the most that were held back."""
+
+    wider: float
+    astray: bool
+    lost: bool
+    rows: int
+
+
+def held_out(model: FittedFlow, values: Array, known: Mask, seen: int, steps: int) -> HeldOut:
+    """How a law solved from early parts of (time, variables) did on the rest. seen: variables that were measured."""
+    laws, length = model.laws, len(model.found.states)
+    values, known = values[-length:], known[-length:]
+    whole, variables = SparseField.of(model.field.terms), model.field.terms.variables
+    # Terms that may come in: all, unless some variable is a function of time, or the samples are few, or one variable
+    # is all there is: over a part of its range its functions are nearly sums of each other.
+    many = whole.coefficients > min(laws.most_parameters, known.sum() * variables / 3)
+    allowed = model.field.mask if many or variables > seen or variables == 1 else whole.mask
+    ratios, counts = [], [int(share * length) for share in laws.held_back]
+    for rows in counts:
+        part = _without_the_last(model, values, known, rows, allowed)
+        ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
+    second, most = np.maximum(np.sort(ratios)[-2:], 1.0)
+    wider = np.sqrt(second * most) if second > laws.astray else most
+    astray = second > laws.astray or most > laws.astray_once
+    return HeldOut(float(min(wider, laws.follows)), bool(astray), bool(second > laws.follows), max(counts))
+
+
+def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, allowed: Mask) -> FittedFlow | None:
+    """The law from all but the last `rows`, beginning where the whole context led to."""
+    laws, found, early = model.laws, model.found, len(values) - rows
+    x = values[:early] + model.offset
+    observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
+    if model.seen is not None:
+        observed = observed * model.seen[:early]
+    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
+    problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
+    problem.budget = Budget(laws.work)
+    problem.at(found.looseness)
+    problem.improve(6, 1e-2)
+    problem.select(allowed, True)
+    problem.improve(4)
+    if not np.isfinite(problem.evidence()):
+        return None
+    again = replace(known_of(problem, 0.0), noise=found.noise)
+    return replace(model, found=again, end=x, seen=None)
+
+
+def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int, seen: int) -> float:
+    """Root mean square of what `part` misses the next samples by, beyond their noise, over that of its draws, of the
+    variable with the largest; while draws are close to each other, and as far as noise leaves no doubt."""
+    laws, noise = part.laws, part.found.noise[:seen]
+    path = part.rollout(values[:early], np.array([early]), steps)[0][:, :seen]
+    draws = part.ensemble(steps, laws.draws // 2, 0)[:, :, :seen]
+    draws = draws[np.isfinite(draws).all(axis=(1, 2))]
+    if len(draws) < laws.staying * laws.draws // 2 or not np.isfinite(path).all():
+        return np.inf
+    spread = np.mean((draws - path) ** 2, axis=0)
+    close = np.sqrt(spread.mean(axis=1)) < laws.foretold_close
+    there = known[early : early + steps] & np.logical_and.accumulate(close)
+    if there.sum() < 8:
+        return 1.0
+    missed = np.mean((values[early : early + steps, :seen] - path)[there] ** 2, axis=0)
+    doubt = 3 * np.sqrt(2 / there.sum())  # three standard errors of a mean square
+    beyond = np.maximum(missed - noise**2 * (1 + doubt), 0.0)
+    return float(np.sqrt(np.max(beyond / spread[there].mean(axis=0))))

@@ -17,10 +17,10 @@ from scipy.fft import dct, idct
 
 from prophecy.laws import flow
 from prophecy.laws.damped import LEAST, Damped
-from prophecy.laws.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
-from prophecy.laws.kernels.unrolled import function_at
+from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
+from prophecy.laws.kernels import entry
 from prophecy.laws.settings import LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated
+from prophecy.laws.sparse import SparseField, eliminated, movable
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -190,10 +190,10 @@ def _solved(
         solved = Damped(system[:, inside], rise[:, i])
         value = solved(LEAST if nats else damping)
         if nats:
-            root, left = solved.root(), rise[:, i] - system[:, inside] @ value
-            inverse = root @ root.T * (float(left @ left) / max(1, len(left) - len(inside)) + 1e-300)
+            left = rise[:, i] - system[:, inside] @ value
+            root = solved.root() * np.sqrt(float(left @ left) / max(1, len(left) - len(inside)) + 1e-300)
             alive = np.ones(len(inside), dtype=np.bool_)
-            value, mask[inside, i] = eliminated(value, inverse, alive, 2 * nats, len(inside), most)
+            value, _, mask[inside, i] = eliminated(value, root, alive, 2 * nats, len(inside), most)
         theta[inside, i] = value
     return field.with_mask(mask, theta)
 
@@ -233,6 +233,15 @@ class Rises:
         """An orthonormal basis of the integrals of terms."""
         return orthonormal(self.integrated(flow.features(terms, self.path)))
 
+    def left(self, known: Array) -> Array:
+        """What an orthonormal basis leaves of the rises."""
+        return np.asarray(self.rise - known @ (known.T @ self.rise))
+
+    def worst(self, known: Array) -> Array:
+        """The same of the equation of which most is left."""
+        left = self.left(known)
+        return np.asarray(left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(self.rise, axis=0)))])
+
     def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
         """The square sums that are left, for one function at a time."""
         terms = flow.polynomial_terms(self.path.shape[1], 0, functions, 1)
@@ -248,7 +257,7 @@ class Rises:
 
     def moved(self, function: Function, factors: Array, known: Array, left: Array) -> tuple[Function, float]:
         """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
-        free = movable(function)
+        free = movable(function.kind, np.array([*function.rates, *function.bends]))
         rest, slopes = self._left_and_slopes(function, free, factors, known, left)
         cost, damping = float(rest @ rest), 1e-3
         for _ in range(2 * self._moves if factors.shape[1] == 1 else self._moves):
@@ -279,7 +288,8 @@ class Rises:
         Coefficients are solved for, not moved along, so that the derivatives are those of the function's values times
         the coefficients, less what known and added terms explain of them (Kaufman's approximation).
         """
-        value, slope = _value(function.kind, self._sum(function))
+        terms = flow.polynomial_terms(self.path.shape[1], 0, [function])
+        value, slope = _value(function.kind, terms.sums(0, self.path))
         basis, triangle = self._basis(value[:, None] * factors, known)
         onto = basis.T @ left
         factor = factors @ np.linalg.lstsq(triangle, onto, rcond=1e-12)[0]
@@ -288,13 +298,6 @@ class Rises:
         moved = np.where(np.isfinite(moved), moved, 0.0)
         moved -= known @ (known.T @ moved)
         return left - basis @ onto, -(moved - basis @ (basis.T @ moved))
-
-    def _sum(self, function: Function) -> Array:
-        at = self.path @ np.array(function.rates) + function.shift
-        if function.bends:
-            v = self.path.shape[1]
-            at = at + np.einsum("ka,ab,kb->k", self.path, np.array(function.bends).reshape(v, v), self.path)
-        return np.asarray(at)
 
     def _by(self, place: int) -> Array:
         """The derivative of a function's sum with what `movable` counts as `place`."""
@@ -326,17 +329,8 @@ def _value(kind: int, at: Array) -> tuple[Array, Array]:
         passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
         inside = np.abs(2 * at) < passing
         return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
-    value, slope = function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
+    value, slope = entry.function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
     return value, slope
-
-
-def movable(function: Function) -> list[int]:
-    """Places of what can be moved: of rates, then bends, -1 for the shift. The rest is a factor of the function."""
-    shape = np.array([*function.rates, *function.bends])
-    there = np.nonzero(shape)[0].tolist()
-    if function.kind in (MODULUS, RECIPROCAL, SIGN):
-        there.remove(int(np.argmax(np.abs(shape))))
-    return there if function.kind == EXPONENTIAL else [*there, -1]
 
 
 def _get(function: Function, place: int) -> float:

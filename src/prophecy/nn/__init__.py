@@ -21,25 +21,7 @@ from prophecy.nn.layer import ProphecySSM
 from prophecy.nn.readouts import following, horizons, reading_slope, slope
 
 __all__ = [
-    "RLS",
-    "Bidirectional",
-    "ContextSSM",
-    "ContextState",
-    "Delta",
-    "DiagonalSSM",
-    "GatedBlock",
-    "GradientStep",
-    "ProphecySSM",
-    "Ridge",
-    "Solver",
-    "following",
-    "horizons",
-    "init_dense_",
-    "init_s4d_",
-    "parameter_groups",
-    "reading_slope",
-    "scan",
-    "selective_scan",
-    "slope",
-    "stepping",
-]
+    "RLS", "Bidirectional", "ContextSSM", "ContextState", "Delta", "DiagonalSSM", "GatedBlock", "GradientStep",
+    "ProphecySSM", "Ridge", "Solver", "following", "horizons", "init_dense_", "init_s4d_", "parameter_groups",
+    "reading_slope", "scan", "selective_scan", "slope", "stepping",
+]  # fmt: skip

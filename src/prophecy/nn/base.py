@@ -15,10 +15,12 @@ from prophecy.engines import torch_lifted
 from prophecy.nn.padding import packed, unpacked
 
 Counts: TypeAlias = Tensor | Sequence[Any]
+Given: TypeAlias = Counts | None
+Steps: TypeAlias = Counts | float | None
 
 
 class Lifted(NamedTuple):
-    """Block matrices, and A - I and B of the recurrence they carry, all real; `line`: how it differs from the state.
+    """Block matrices, and A - I of the recurrence they carry, all real; `line`: how it differs from the state.
 
     line: None where the state [x] is what is carried. Where a memory looks back to the value before, the state is
     [s, u] and v = A s + start u is carried: line = (start, end), s = v + end u[k].
@@ -26,18 +28,58 @@ class Lifted(NamedTuple):
 
     blocks: torch_lifted.Blocks
     less: Tensor
-    B: Tensor
     line: tuple[Tensor, Tensor] | None = None
 
+    def to(self, dtype: torch.dtype) -> Lifted:
+        line = None if self.line is None else (self.line[0].to(dtype), self.line[1].to(dtype))
+        return Lifted(self.blocks.to(dtype), self.less.to(dtype), line)
 
-class Layer(nn.Module):
+    def run(self, rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs (channels, series, time, R) of rows (channels, series, time) from x, and what `end` asks for."""
+        start = x
+        if self.line is not None:
+            start = torch_lifted.advance(self.less, self.line[0], x[..., :-1], x[..., -1])
+        return torch_lifted.run(self.blocks, rows, start)
+
+    def end(self, rows: Tensor, x: Tensor, before: Tensor, seen: Tensor | None) -> Tensor:
+        """The state (channels, series, size) after all samples, or after the first `seen` (series,) of each series."""
+        if self.line is None or rows.shape[2] == 0:
+            return x if rows.shape[2] == 0 else torch_lifted.finish(self.blocks, self.less, rows, before, seen)
+        seen = torch.full(rows.shape[1:2], rows.shape[2], device=rows.device) if seen is None else seen
+        earlier = (seen - 1).clamp_min(0)
+        v = torch_lifted.finish(self.blocks, self.less, rows, before, earlier)
+        last = rows.gather(2, earlier[None, :, None].expand(len(rows), -1, 1))
+        made = torch.cat([v + last * self.line[1].unsqueeze(-2), last], dim=-1)
+        return torch.where((seen > 0)[:, None], made, x)
+
+
+class Compared(nn.Module):
+    """What `get_extra_state` names travels in the `state_dict` and is compared before one is loaded.
+
+    PyTorch's own `set_extra_state` comes after the tensors were copied; here a refused load changes nothing.
+    """
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        for name, mine in self.get_extra_state().items():
+            if state.get(name) != mine:
+                raise ValueError(
+                    f"the checkpoint is of a {type(self).__name__} with {name} = {state.get(name)}, this one has "
+                    f"{mine}; make it with {name} = {state.get(name)}, or load single tensors"
+                )
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        if (extra := state_dict.get(prefix + "_extra_state")) is not None:
+            self.set_extra_state(extra)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+class Layer(Compared):
     """One state-space model per channel over (batch, time, channels).
 
     A subclass gives five methods, its memory (`memory`, `_lifted`, `_states`, `_step`) and its outputs (`_read`); this
     class runs them. Memories are formed in float64 and states kept in float32 or float64: `.to(torch.bfloat16)`,
-    `.half()` and autocast change what goes in and out, not the recurrence. Integers are promoted. What
-    `get_extra_state` names travels in the `state_dict` and is compared when one is loaded. The `state_dict` does not
-    depend on what is trained: every part is a parameter, and `freeze` and `unfreeze` say which learn.
+    `.half()` and autocast change what goes in and out, not the recurrence. Integers are promoted. The `state_dict` does
+    not depend on what is trained: every part is a parameter, and `freeze` and `unfreeze` say which learn.
     """
 
     PARTS: ClassVar[dict[str, tuple[str, ...]]]  # the parameters of each part that can be trained
@@ -82,13 +124,21 @@ class Layer(nn.Module):
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
         return self._kept if self._kept is not None and scale is None else self.memory(scale)
 
+    def _memories(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Those of a sequence, with an axis of time after that of channels, and before it one of the batch."""
+        if scale is None:
+            one, other = self._memory(None)
+            return one.unsqueeze(1), other.unsqueeze(1)
+        made = (torch.unflatten(part, 0, scale.shape[:2]).transpose(1, 2) for part in self.memory(scale.flatten(0, 1)))
+        return next(made), next(made)
+
     # --- what is trained ---
 
     @property
     def trained(self) -> frozenset[str]:
         """The names of the parts that learn."""
         return frozenset(
-            part for part, names in self.PARTS.items() if all(getattr(self, name).requires_grad for name in names)
+            part for part, names in self.PARTS.items() if all(getattr(self, n).requires_grad for n in names)
         )
 
     def freeze(self, *parts: str) -> Layer:
@@ -121,53 +171,40 @@ class Layer(nn.Module):
 
     def initial_state(self, batch: int) -> Tensor:
         """A past in which nothing happened: zeros (batch, channels, size)."""
-        shape = (_checks.whole("batch", batch, least=0), self.channels, self.size)
-        return torch.zeros(shape, dtype=self._work(), device=self.C.device)
+        return self._state(None, _checks.whole("batch", batch, least=0))
 
     def forward(
-        self,
-        u: Tensor,
-        state: Tensor | None = None,
-        *,
-        lengths: Counts | None = None,
-        mask: Counts | None = None,
-        dt: Counts | None = None,
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Given = None, mask: Given = None, dt: Steps = None
     ) -> Tensor:
         """Outputs (batch, time, channels), or (..., readouts) where there are several, in the dtype of u.
 
         lengths: (batch,), how many samples of each row count. mask: (batch, time), True where a sample does; the others
         are skipped, as if they had never been, and their dt with them. Outputs are 0 where no sample counts.
-        dt: the time since the value before, as in `step`, for values at uneven times: (time,), (batch, time) or (batch,
-        time, channels). Every step then has a memory of its own, N² numbers a value where it is dense. Outputs predict
-        what they always do, u one step of the layer's own dt ahead.
+        dt: the time since the value before, as in `step`, for values at uneven times: a number, (time,), (batch, time)
+        or (batch, time, channels). Every step then has a memory of its own, N² numbers a value where it is dense.
+        Outputs predict what they always do, u one step of the layer's own dt ahead.
         """
-        return self._run(u, state, lengths, mask, dt, final=False)[0]
+        return self._run(u, state, (lengths, mask), dt, final=False)[0]
 
     def scan(
-        self,
-        u: Tensor,
-        state: Tensor | None = None,
-        *,
-        lengths: Counts | None = None,
-        mask: Counts | None = None,
-        dt: Counts | None = None,
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Given = None, mask: Given = None, dt: Steps = None
     ) -> tuple[Tensor, Tensor]:
         """As `forward`, and the state after the last value that counts, (batch, channels, size), to go on from."""
-        y, final = self._run(u, state, lengths, mask, dt, final=True)
+        y, final = self._run(u, state, (lengths, mask), dt, final=True)
         assert final is not None, "asked for"
         return y, final
 
-    def states(self, u: Tensor, state: Tensor | None = None, *, dt: Counts | None = None) -> Tensor:
+    def states(self, u: Tensor, state: Tensor | None = None, *, dt: Steps = None) -> Tensor:
         """The memory after every value, (batch, time, channels, N), differentiable; it takes no more memory itself."""
         return self._trace(u, state, dt)[..., : self.order].to(self._out(u))
 
-    def _trace(self, u: Tensor, state: Tensor | None, dt: Counts | None = None) -> Tensor:
+    def _trace(self, u: Tensor, state: Tensor | None, dt: Steps = None) -> Tensor:
         now = self._sequence(u)
         with torch.autocast(u.device.type, enabled=False):
             scale = None if dt is None else self._spans(dt, *u.shape[:2])
             return self._states(now, self._state(state, u.shape[0]), scale).transpose(1, 2)
 
-    def step(self, u: Tensor, state: Tensor, dt: Counts | float | None = None) -> tuple[Tensor, Tensor]:
+    def step(self, u: Tensor, state: Tensor, dt: Steps = None) -> tuple[Tensor, Tensor]:
         """One moment: u (batch, channels) and a state give the output (batch, channels[, readouts]) and the next state.
 
         dt: the time since the value before, where it is not the layer's: in the unit of its dt, or, where a
@@ -179,9 +216,8 @@ class Layer(nn.Module):
             raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
         now, x = self._cast(u), self._state(state, u.shape[0])
         with torch.autocast(u.device.type, enabled=False):
-            x = self._step(now, x, None if dt is None else self._scale(dt, u.shape[0]))
-            y = self._read(x, now)
-        return (y if self.several else y.squeeze(-1)).to(self._out(u)), x
+            x = self._step(now, x, None if dt is None else self._spans(dt, len(u)))
+            return self._given(self._read(x, now), u), x
 
     def read(self, x: Tensor, u: Tensor) -> Tensor:
         """Outputs (..., channels[, readouts]) of states (..., channels, N) that have seen u (..., channels)."""
@@ -189,42 +225,28 @@ class Layer(nn.Module):
         return y if self.several else y.squeeze(-1)
 
     def _run(
-        self,
-        u: Tensor,
-        state: Tensor | None,
-        lengths: Counts | None,
-        mask: Counts | None,
-        dt: Counts | None,
-        final: bool,
+        self, u: Tensor, state: Tensor | None, padding: tuple[Given, Given], dt: Steps, final: bool
     ) -> tuple[Tensor, Tensor | None]:
-        now, seen, where = packed(self._sequence(u), lengths, mask)
-        if dt is not None:
-            return self._uneven(u, now, self._state(state, u.shape[0]), seen, where, self._spans(dt, *u.shape[:2]))
+        now, seen, where = packed(self._sequence(u), *padding)
+        x = self._state(state, u.shape[0])
         with torch.autocast(u.device.type, enabled=False):
-            blocks, less, B, line = self._lifted()
-            rows, x = now.permute(2, 0, 1), self._state(state, u.shape[0]).transpose(0, 1)
-            less, B = less.to(now.dtype), B.to(now.dtype)
-            start = x
-            if line is not None:
-                line = (line[0].to(now.dtype), line[1].to(now.dtype))
-                start = torch_lifted.advance(less, line[0], x[..., :-1], x[..., -1])
-            y, before = torch_lifted.run(blocks.to(now.dtype), rows, start)
-            end = _final(less, B, line, rows, x, before, self.block, seen).transpose(0, 1) if final else None
-            out = unpacked(y.permute(1, 2, 0, 3), seen, where)
-        return (out if self.several else out.squeeze(-1)).to(self._out(u)), end
+            if dt is None:
+                lifted, rows, x = self._lifted().to(now.dtype), now.permute(2, 0, 1), x.transpose(0, 1)
+                y, before = lifted.run(rows, x)
+                y = y.permute(1, 2, 0, 3)
+                end = lifted.end(rows, x, before, seen).transpose(0, 1) if final else None
+            else:  # all states by a scan over memories that change, then the readout
+                scale = self._spans(dt, *u.shape[:2])
+                scale = scale if where is None else scale.gather(1, where[..., None].expand_as(scale))
+                states = torch.cat([x.unsqueeze(2), self._states(now, x, scale)], dim=2)
+                y = self._read(states[:, :, 1:].transpose(1, 2), now)
+                last = torch.full(u.shape[:1], u.shape[1], device=u.device) if seen is None else seen
+                end = states.gather(2, last[:, None, None, None].expand(-1, self.channels, 1, self.size)).squeeze(2)
+            return self._given(unpacked(y, seen, where), u), end
 
-    def _uneven(
-        self, u: Tensor, now: Tensor, x: Tensor, lengths: Tensor | None, where: Tensor | None, scale: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """`_run` with steps of their own: all states by a scan over memories that change, then the readout."""
-        if where is not None:
-            scale = scale.gather(1, where[..., None].expand_as(scale))
-        with torch.autocast(u.device.type, enabled=False):
-            states = torch.cat([x.unsqueeze(2), self._states(now, x, scale)], dim=2)
-            out = unpacked(self._read(states[:, :, 1:].transpose(1, 2), now), lengths, where)
-            last = torch.full(u.shape[:1], u.shape[1], device=u.device) if lengths is None else lengths
-            end = states.gather(2, last[:, None, None, None].expand(-1, *states.shape[1:2], 1, states.shape[3]))
-        return (out if self.several else out.squeeze(-1)).to(self._out(u)), end.squeeze(2)
+    def _given(self, y: Tensor, u: Tensor) -> Tensor:
+        """Outputs as they are handed out: in the dtype of u, without the axis of a single readout."""
+        return (y if self.several else y.squeeze(-1)).to(self._out(u))
 
     # --- arguments ---
 
@@ -255,36 +277,19 @@ class Layer(nn.Module):
             raise ValueError(f"state must have shape (batch, channels, size) = {expected}, got {tuple(state.shape)}")
         return state.to(self._work())
 
-    def _relative(self, dt: Counts | float) -> Tensor:
-        """Steps in units of the layer's own, which must be positive."""
+    def _spans(self, dt: Counts | float, *leading: int) -> Tensor:
+        """Steps in units of the layer's own, (*leading, 1) or (*leading, channels); leading is (batch[, time])."""
         own = self.dt if isinstance(self.dt, float) else 1.0
         given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own
         if not torch.compiler.is_compiling() and not bool(((given > 0) & given.isfinite()).all()):
             raise ValueError(f"dt must be positive and finite, got {dt}: the time since the value before")
-        return given
-
-    def _spans(self, dt: Counts, batch: int, time: int) -> Tensor:
-        """Steps of a whole sequence in units of the layer's own: (batch, time, 1) or (batch, time, channels)."""
-        given = self._relative(dt)
-        known = {(time,): (1, time, 1), (batch, time): (batch, time, 1)}
-        shape = known.get(tuple(given.shape), tuple(given.shape))
-        if len(shape) != 3 or shape[:2] not in {(1, time), (batch, time)} or shape[2] not in {1, self.channels}:
-            raise ValueError(
-                f"dt must be (time,), (batch, time) or (batch, time, channels) = {(batch, time, self.channels)}, got "
-                f"{tuple(given.shape)}"
-            )
-        return given.reshape(shape).expand(batch, time, shape[2])
-
-    def _scale(self, dt: Counts | float, batch: int) -> Tensor:
-        """Steps in units of the layer's own: (batch, 1) or (batch, channels)."""
-        given = self._relative(dt)
-        given = given[:, None] if given.ndim == 1 else given
-        if given.ndim and tuple(given.shape) not in {(batch, 1), (batch, self.channels)}:
-            raise ValueError(
-                f"dt must be a number, (batch,) or (batch, channels) = {(batch, self.channels)}, got "
-                f"{tuple(torch.as_tensor(dt).shape)}"
-            )
-        return given.expand(batch, 1) if given.ndim == 0 else given
+        wide = given if given.ndim > len(leading) else given.unsqueeze(-1)
+        sizes = (*leading, self.channels)
+        if wide.ndim > len(sizes) or any(a not in (1, b) for a, b in zip(wide.shape[::-1], sizes[::-1], strict=False)):
+            kinds = "(time,), (batch, time) or (batch, time, channels)"
+            kinds = kinds if len(leading) == 2 else "(batch,) or (batch, channels)"
+            raise ValueError(f"dt must be a number, {kinds} = {sizes}, got {tuple(given.shape)}")
+        return wide.expand(*leading, wide.shape[-1])
 
     def _steps(self, scale: Tensor | float) -> Tensor:
         """The scale of `memory`: a number, or two axes, so that (batch,) is not taken for channels."""
@@ -321,37 +326,6 @@ class Layer(nn.Module):
     def get_extra_state(self) -> dict[str, Any]:
         return {"window": self.window, "dt": self.dt, "memory": self.name}
 
-    def set_extra_state(self, state: dict[str, Any]) -> None:
-        check_extra("layer", self.get_extra_state(), state)
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
-        check_before_loading(self, state_dict, prefix)
-        super()._load_from_state_dict(state_dict, prefix, *args)
-
-
-def _final(
-    less: Tensor,
-    B: Tensor,
-    line: tuple[Tensor, Tensor] | None,
-    rows: Tensor,
-    x: Tensor,
-    before: Tensor,
-    block: int,
-    seen: Tensor | None,
-) -> Tensor:
-    """The state (channels, series, size) after all samples, or after the first `seen` (series,) of each series."""
-    time = rows.shape[-1]
-    if line is None or time == 0:
-        return x if time == 0 else torch_lifted.finish(less, B, rows, before, block, seen)
-    if seen is None:
-        v = torch_lifted.finish(less, B, rows[..., :-1], before[:, :, : (time - 1) // block + 2], block)
-        last = rows[..., -1:]
-    else:
-        v = torch_lifted.finish(less, B, rows, before, block, (seen - 1).clamp_min(0))
-        last = rows.gather(2, (seen - 1).clamp_min(0)[None, :, None].expand(len(rows), -1, 1))
-    end = torch.cat([v + last * line[1].unsqueeze(-2), last], dim=-1)
-    return end if seen is None else torch.where((seen > 0)[:, None], end, x)
-
 
 @contextmanager
 def stepping(module: nn.Module) -> Iterator[None]:
@@ -384,40 +358,19 @@ def parameter_groups(module: nn.Module, **memory: Any) -> list[dict[str, Any]]:
     >>> [len(group["params"]) for group in parameter_groups(layer, lr=1e-3)]
     [1, 1]
     """
-    layers = [one for one in module.modules() if isinstance(one, Layer)]
-    inside = {
-        id(p)
-        for layer in layers
-        for part, names in layer.PARTS.items()
-        if part not in ("C", "D")
-        for p in (getattr(layer, name) for name in names)
-    }
+    inside: set[int] = set()
+    for layer in (one for one in module.modules() if isinstance(one, Layer)):
+        inside |= {
+            id(getattr(layer, n)) for part, names in layer.PARTS.items() if part not in ("C", "D") for n in names
+        }
     learn = [p for p in module.parameters() if p.requires_grad]
-    return [
-        {"params": [p for p in learn if id(p) not in inside]},
-        {"params": [p for p in learn if id(p) in inside], "weight_decay": 0.0, **memory},
-    ]
+    usual, own = ([p for p in learn if (id(p) in inside) == memories] for memories in (False, True))
+    return [{"params": usual}, {"params": own, "weight_decay": 0.0, **memory}]
 
 
 def check_tensor(u: object) -> None:
     if not isinstance(u, Tensor):
         raise TypeError(f"u must be a torch.Tensor, got {type(u).__name__}; use torch.as_tensor(u)")
-
-
-def check_before_loading(module: nn.Module, state_dict: dict[str, Any], prefix: str) -> None:
-    """`set_extra_state` comes after the tensors were copied: ask it first, so that a refused load changes nothing."""
-    extra = state_dict.get(prefix + "_extra_state")
-    if extra is not None:
-        module.set_extra_state(extra)
-
-
-def check_extra(what: str, own: dict[str, Any], state: dict[str, Any]) -> None:
-    for name, mine in own.items():
-        if state.get(name) != mine:
-            raise ValueError(
-                f"the checkpoint is of a {what} with {name} = {state.get(name)}, this one has {mine}; make the "
-                f"{what} with {name} = {state.get(name)}" + (", or load C and D alone" if what == "layer" else "")
-            )
 
 
 def parameter_dtype(dtype: torch.dtype | None) -> torch.dtype:

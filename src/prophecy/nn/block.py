@@ -15,8 +15,7 @@ class GatedBlock(nn.Module):
     r"""x + out(memory(value) · silu(gate)), with value and gate linear in the normalised x: (batch, time, width).
 
     memory: a layer of `inner` channels, such as a `ProphecySSM`, that takes (batch, time, inner) and returns the same.
-    width: of the block's input and output. Without the block, memories do not mix channels; leave it out where that is
-    not wanted. `step` and `scan` go with the memory's own.
+    width: of the block's input and output. `step` and `scan` go with the memory's own.
 
     >>> from prophecy.nn import ProphecySSM
     >>> block = GatedBlock(4, ProphecySSM(channels=8, order=16, window=400.0, dt=1.0, train="readout"))
@@ -60,12 +59,10 @@ class GatedBlock(nn.Module):
 
     def initial_state(self, batch: int) -> Tensor:
         """That of the memory, (batch, channels, size)."""
-        state: Tensor = self.memory.initial_state(batch)
-        return state
+        return self.memory.initial_state(batch)  # type: ignore[no-any-return]
 
     def _out(self, x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
-        mixed: Tensor = x + self.dropout(self.leave(y * nn.functional.silu(gate)))
-        return mixed
+        return x + self.dropout(self.leave(y * nn.functional.silu(gate)))  # type: ignore[no-any-return]
 
 
 class Bidirectional(nn.Module):
@@ -85,15 +82,11 @@ class Bidirectional(nn.Module):
             return torch.cat([self.forwards(u), back], dim=-1)
         lengths = torch.as_tensor(lengths, device=u.device)
         there = turned(lengths, u.shape[1])
-        back = self.backwards(_taken(u, there), lengths=lengths)
-        return torch.cat([self.forwards(u, lengths=lengths), _taken(back, there)], dim=-1)
+        back = self.backwards(u.gather(1, there.expand_as(u)), lengths=lengths)
+        return torch.cat([self.forwards(u, lengths=lengths), back.gather(1, there.expand_as(back))], dim=-1)
 
 
 def turned(lengths: Tensor, time: int) -> Tensor:
-    """(batch, time): the place of each sample when the first `lengths` of a row are reversed."""
+    """(batch, time, 1): the place of each sample when the first `lengths` of a row are reversed."""
     places = torch.arange(time, device=lengths.device).expand(lengths.shape[0], time)
-    return torch.where(counted(lengths, time), lengths[:, None] - 1 - places, places)
-
-
-def _taken(u: Tensor, places: Tensor) -> Tensor:
-    return u.gather(1, places[..., None].expand(*places.shape, u.shape[2]))
+    return torch.where(counted(lengths, time), lengths[:, None] - 1 - places, places).unsqueeze(-1)

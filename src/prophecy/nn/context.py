@@ -12,23 +12,22 @@ At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, 
 Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
 they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters;
 all solvers take train, horizon, chunk and dtype.
-`ridge` has the unit of φ²: with features of size s, s² times it acts as it would at size 1. No scale makes a solver
-raise. With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later ones: forget, or
-subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk, and the row is
-NaN from then on.
+`ridge` has the unit of φ². With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later
+ones: forget, or subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk,
+and the row is NaN from then on.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from prophecy import _checks
-from prophecy.nn.base import check_before_loading, check_extra
+from prophecy.nn.base import Compared
 
 CHUNK = 32  # steps whose errors are solved for at once, in one triangular solve of that size
 TINY = 1e-12  # ε of the normalised delta rule, in units of φ·φ: keeps an all-zero feature from dividing by zero
@@ -51,9 +50,10 @@ class ContextState(NamedTuple):
     seen: int
 
 
-class Solver(nn.Module):
+class Solver(Compared):
     """What all have in common: named parts kept in a range by their parametrisation, the horizon, the chunks."""
 
+    PAIRS: ClassVar[tuple[float, float]]  # operations: this many F² + this many F O
     raw_forgetting: Tensor
 
     def __init__(
@@ -90,13 +90,10 @@ class Solver(nn.Module):
 
     def initial_state(self, batch: int, features: int, outputs: int, like: Tensor | None = None) -> ContextState:
         """Nothing learnt yet: W = 0, (batch, outputs, features)."""
-        kind: dict[str, Any] = {
-            "dtype": torch.float64,
-            "device": like.device if like is not None else self.raw_forgetting.device,
-        }
-        empty = torch.zeros(batch, outputs, features, **kind)
-        waiting = torch.zeros(batch, self.horizon, features, **kind)
-        return ContextState(empty, self._moments(batch, features, kind), waiting, torch.zeros_like(empty), 0)
+        device = (self.raw_forgetting if like is None else like).device
+        empty = torch.zeros(batch, outputs, features, dtype=torch.float64, device=device)
+        waiting = empty.new_zeros(batch, self.horizon, features)
+        return ContextState(empty, self._moments(waiting), waiting, torch.zeros_like(empty), 0)
 
     def forward(
         self, features: Tensor, values: Tensor, state: ContextState | None = None
@@ -111,9 +108,9 @@ class Solver(nn.Module):
                 "features (batch, time, F) and values (batch, time, outputs) must agree in batch and time, got "
                 f"{tuple(features.shape)} and {tuple(values.shape)}"
             )
-        batch, time, width = features.shape
+        time = features.shape[1]
         if state is None:
-            state = self.initial_state(batch, width, values.shape[2], features)
+            state = self.initial_state(len(features), features.shape[2], values.shape[2], features)
         with torch.autocast(features.device.type, enabled=False):
             now, v = features.double(), values.double()
             joined = torch.cat([state.waiting, now], dim=1)
@@ -134,25 +131,20 @@ class Solver(nn.Module):
     def get_extra_state(self) -> dict[str, Any]:
         return {"horizon": self.horizon}
 
-    def set_extra_state(self, state: dict[str, Any]) -> None:
-        check_extra("solver", self.get_extra_state(), state)
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
-        check_before_loading(self, state_dict, prefix)
-        super()._load_from_state_dict(state_dict, prefix, *args)
-
     def _room(self, seen: int) -> int:
         return self.chunk
 
-    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
-        return torch.zeros(batch, 0, 0, **kind)
+    def _moments(self, waiting: Tensor) -> Tensor:
+        """Before anything is learnt."""
+        return waiting.new_zeros(len(waiting), 0, 0)
 
     def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
         raise NotImplementedError
 
     def operations(self, features: int, outputs: int = 1) -> float:
-        """Multiplications and additions of one step, counted in pairs, to leading order (see above)."""
-        raise NotImplementedError
+        """Multiplications and additions of one step, counted in pairs, to leading order (see above): a number."""
+        squared, each = self.PAIRS
+        return squared * features**2 + each * features * outputs
 
     def _decays(self, length: int) -> Tensor:
         """(length, length): λ^(k - i) for i ≤ k, 0 above the diagonal."""
@@ -168,11 +160,15 @@ class Solver(nn.Module):
 class GradientStep(Solver):
     """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ.
 
+    rate: length of the step. forgetting: λ in (0, 1], what a pair counts one step later. how: as in `Solver`.
+
     >>> solver = GradientStep(rate=0.5)
     >>> phi, v = torch.ones(1, 3, 1), torch.ones(1, 3, 1)
     >>> solver(phi, v)[0].flatten().tolist()        # no pair yet, then one, then two
     [0.0, 0.5, 1.0]
     """
+
+    PAIRS = (0.0, 2.0)
 
     def __init__(self, rate: float = 1.0, forgetting: float = 1.0, **how: Any) -> None:
         super().__init__({"rate": rate, "forgetting": forgetting}, **how)
@@ -193,12 +189,14 @@ class GradientStep(Solver):
         weights = fade[-1] * state.weights + aged.mT @ phi
         return y, state._replace(weights=weights, seen=state.seen + length)
 
-    def operations(self, features: int, outputs: int = 1) -> float:
-        return 2.0 * features * outputs
-
 
 class Delta(GradientStep):
-    """Normalised least mean squares, the delta rule of DeltaNet: W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ), rate ≤ 2."""
+    """Normalised least mean squares, the delta rule of DeltaNet: W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ).
+
+    rate: share of each error that is corrected, 2 at most. forgetting, how: as in `GradientStep`.
+    """
+
+    PAIRS = (0.0, 3.0)
 
     def __init__(self, rate: float = 0.5, forgetting: float = 1.0, **how: Any) -> None:
         if _checks.positive("rate", rate) > 2:
@@ -219,12 +217,11 @@ class Delta(GradientStep):
         errors: Tensor = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
         return errors
 
-    def operations(self, features: int, outputs: int = 1) -> float:
-        return 3.0 * features * outputs
-
 
 class RLS(Solver):
     r"""Recursive least squares with forgetting: after k steps W minimises Σ λ^(age) |v - W φ|² + λ^k ridge |W|².
+
+    forgetting: λ in (0, 1], what a pair counts one step later. ridge: > 0, in the unit of φ². how: as in `Solver`.
 
     The inverse of the second moments is kept as a factor U Uᵀ, which stays positive however long the run; a chunk of
     pairs is two QR factorisations. Directions the features have left fade with λ^k and are then free to move: with
@@ -232,13 +229,14 @@ class RLS(Solver):
     which holds such directions to the weights they have.
     """
 
+    PAIRS = (2.0, 3.0)
+
     def __init__(self, forgetting: float = 1.0, ridge: float = 1e-6, **how: Any) -> None:
         super().__init__({"forgetting": forgetting, "ridge": ridge}, **how)
 
-    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
-        eye: Tensor = torch.eye(features, **kind)
-        made: Tensor = (eye / self.part("ridge").sqrt()).expand(batch, features, features)
-        return made
+    def _moments(self, waiting: Tensor) -> Tensor:
+        eye = torch.eye(waiting.shape[2], dtype=waiting.dtype, device=waiting.device)
+        return (eye / self.part("ridge").sqrt()).expand(len(waiting), -1, -1)
 
     def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
         """Seen as regression with prior covariance U Uᵀ and noise λ^i on pair i of the chunk, whose innovations are the
@@ -259,22 +257,22 @@ class RLS(Solver):
         moments = torch.linalg.solve_triangular(inner, U.mT, upper=False).mT / noise[-1].sqrt()
         return y, state._replace(weights=weights, moments=moments, seen=state.seen + length)
 
-    def operations(self, features: int, outputs: int = 1) -> float:
-        return 2.0 * features**2 + 3.0 * features * outputs  # P φ, and P changed along it
-
 
 class Ridge(Solver):
     """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps.
 
+    ridge, forgetting, how: as in `RLS`. The weights stay between solves: chunk = 1 uses every value at once.
     Where `ridge` is below the rounding of the moments (1e-16 of their size), the least of `JITTERS` that leaves them
     positive is added, each feature in its own unit.
     """
 
+    PAIRS = (1.0, 2.0)
+
     def __init__(self, ridge: float = 1e-6, forgetting: float = 1.0, *, chunk: int = 16, **how: Any) -> None:
         super().__init__({"forgetting": forgetting, "ridge": ridge}, chunk=chunk, **how)
 
-    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
-        return torch.zeros(batch, features, features, **kind)
+    def _moments(self, waiting: Tensor) -> Tensor:
+        return waiting.new_zeros(len(waiting), waiting.shape[2], waiting.shape[2])
 
     def _room(self, seen: int) -> int:
         """Steps until the next solve, which comes when `chunk` divides the steps seen before it."""
@@ -297,7 +295,7 @@ class Ridge(Solver):
 
     def operations(self, features: int, outputs: int = 1) -> float:
         solve = features**3 / 3 + 2.0 * features**2 * outputs
-        return 1.0 * features**2 + 2.0 * features * outputs + solve / self.chunk
+        return super().operations(features, outputs) + solve / self.chunk
 
 
 def _lower(*blocks: Tensor) -> Tensor:

@@ -58,40 +58,26 @@ class ContextSSM(nn.Module):
         out, u = self.memory._out(u), self.memory._cast(u)  # states and features in the memory's own precision
         state = self.initial_state(len(u)) if state is None else state
         trace = self.memory._trace(u, state.memory)  # (batch, time, channels, size)
-        end = trace[:, -1] if u.shape[1] else state.memory
-        x = trace[..., : self.memory.order]
+        end, time = trace[:, -1] if u.shape[1] else state.memory, u.shape[1]
         now = u.unsqueeze(-1)
-        features = torch.cat([x, now, torch.ones_like(now)], dim=-1)
-        base = self._base(u, x)
-        rows = features.transpose(1, 2).flatten(0, 1)
-        # A pair's value is what the base missed: the base of `horizon` steps ago is kept among the features' answers.
-        waiting = state.solver.waiting
-        values = (u - self._delayed(base, waiting)).transpose(1, 2).flatten(0, 1).unsqueeze(-1)
-        y, solver = self.solver(rows, values, state.solver)
-        y = y.squeeze(-1).unflatten(0, (len(u), self.memory.channels)).transpose(1, 2)
-        return (base + y).to(out), ContextSSMState(end, solver)
+        features = torch.cat([trace[..., : self.memory.order], now, torch.ones_like(now)], dim=-1)
+        # A pair's value is what the base of `horizon` steps before missed; the earliest of them are read from the
+        # features still waiting.
+        waiting = torch.unflatten(state.solver.waiting, 0, (len(u), self.memory.channels)).transpose(1, 2)
+        base = self._base(torch.cat([waiting.to(features.dtype), features], dim=1))
+        values = (u - base[:, :time]).transpose(1, 2).flatten(0, 1).unsqueeze(-1)
+        y, solver = self.solver(features.transpose(1, 2).flatten(0, 1), values, state.solver)
+        y = torch.unflatten(y.squeeze(-1), 0, (len(u), self.memory.channels)).transpose(1, 2)
+        return (base[:, base.shape[1] - time :] + y).to(out), ContextSSMState(end, solver)
 
     def step(self, u: Tensor, state: ContextSSMState) -> tuple[Tensor, ContextSSMState]:
         """One moment, u (batch, channels)."""
         y, state = self.scan(u.unsqueeze(1), state)
         return y[:, 0], state
 
-    def _base(self, u: Tensor, x: Tensor) -> Tensor:
-        return self._read(x, u.unsqueeze(-1)).to(u.dtype)
-
-    def _delayed(self, base: Tensor, waiting: Tensor) -> Tensor:
-        """The base of `horizon` steps before each value; the earliest are read from the features still waiting."""
-        channels, order = self.memory.channels, self.memory.order
-        kept = torch.unflatten(waiting, 0, (len(waiting) // channels, channels)).transpose(
-            1, 2
-        )  # (batch, horizon, channels, F)
-        before = self._read(kept[..., :order], kept[..., order : order + 1])
-        both = torch.cat([before.to(base.dtype), base], dim=1)
-        return both[:, : base.shape[1]]
-
-    def _read(self, x: Tensor, u: Tensor) -> Tensor:
-        if self.base == "none":
-            return torch.zeros_like(u.squeeze(-1))
-        if self.base == "copy":
-            return u.squeeze(-1)
-        return self.memory.read(x, u.squeeze(-1))
+    def _base(self, features: Tensor) -> Tensor:
+        """(batch, time, channels) of features (batch, time, channels, F)."""
+        x, u = features[..., : self.memory.order], features[..., self.memory.order]
+        if self.base == "construction":
+            return self.memory.read(x, u).to(u.dtype)
+        return u if self.base == "copy" else torch.zeros_like(u)

@@ -101,11 +101,7 @@ class DiagonalSSM(Layer):
         return grown, grown / rates * torch.view_as_complex(self.input.double().contiguous())
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
-        if scale is None:
-            grown, gain = (part.unsqueeze(1) for part in self._memory(None))
-        else:
-            made = self.memory(scale.flatten(0, 1))
-            grown, gain = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
+        grown, gain = self._memories(scale)
         wide = torch.complex128 if now.dtype == torch.float64 else torch.complex64
         return _flat(scan(grown + 1, (now.mT.unsqueeze(-1) * gain).to(wide), _complex(x), diagonal=True))
 
@@ -136,7 +132,7 @@ class DiagonalSSM(Layer):
             torch.cat([reach.real, reach.imag], dim=1),
             _real(powers[..., -1]),
         )
-        return Lifted(blocks, _real(grown), torch.cat([gain.real, gain.imag], dim=-1))
+        return Lifted(blocks, _real(grown))
 
 
 def _name(spectrum: Any) -> str:

@@ -95,10 +95,9 @@ def init_s4d_(
     wide: the layer computes its kernel in float64, with expm1, whatever its parameters are (as `DiagonalSSM` does,
         whose `construct_` is the way there). Else it is taken to compute as S4D does, in its parameters' dtype.
 
-    λ are the eigenvalues of A. The weights are *not* taken from its eigenvectors: for LegT their condition number grows
-    like 10^(N/2) and every digit is gone at order 32. They are fitted by least squares to the kernel itself. Where
-    rounding would spoil the predictions, large weights are made to cost what their rounding costs, and the responses to
-    slow signals count beside the kernel (float32 from order 32 on). Every fit is judged by the kernel as the layer
+    λ are the eigenvalues of A. The weights are fitted by least squares to the kernel (eigenvectors of LegT have a
+    condition number of 10^(N/2)). Where rounding would spoil the predictions, large weights cost what their rounding
+    costs, and the responses to slow signals count beside the kernel. Every fit is judged by the kernel as the layer
     itself computes it. One whose predictions are worse than copying's, or more than WORSE times the construction's, is
     refused and nothing is written.
     """
@@ -138,7 +137,8 @@ def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple
     rates, dt = -np.exp(real) + 1j * imaginary, float(np.exp(step))
     kernel, ages = _kernel(system, basis.timescale)
     scale = np.linalg.norm(kernel)
-    table = 2 * _real(_responses(rates, ages, dt)) / scale
+    modes = np.exp(np.outer(ages, rates)) * (np.expm1(rates * dt) / rates)
+    table = 2 / scale * np.concatenate([modes.real, -modes.imag], axis=1)
     Q, R = np.linalg.qr(table)
     right = Q.T @ kernel / scale
     omega = 2 * np.pi * dt / basis.timescale * np.linspace(0, min(8.0, basis.order / 8), 65)
@@ -205,10 +205,6 @@ def _slow_responses(rates: Array, dt: float, omega: Array) -> Array:
     return np.concatenate([one + other, 1j * (one - other)], axis=1)
 
 
-def _real(table: Array) -> Array:
-    return np.concatenate([table.real, -table.imag], axis=1)
-
-
 def _kernel(system: System, window: float) -> tuple[Array, Array]:
     """C A^k B over two windows, without D, and the ages k dt it is given at."""
     length = max(4 * system.order, math.ceil(2 * window / system.dt))
@@ -230,13 +226,8 @@ def _rates(basis: Basis, modes: int) -> Array:
             f"C has {modes} modes, order {basis.order} needs {needed} and more for real eigenvalues; use an order of "
             f"at most {2 * modes}"
         )
-    # Rounding can split a pair of fast LegT modes into two real ones, one too many: the fit does without the fastest,
-    # and where a spectrum really has more modes than there are, its quality says so.
+    # Rounding can split a pair of fast LegT modes into two real ones, one too many: the fit does without the fastest.
     return rates[np.argsort(-rates.real)][:modes]
-
-
-def _responses(rates: Array, ages: Array, dt: float) -> Array:
-    return np.asarray(np.exp(np.outer(ages, rates)) * (np.expm1(rates * dt) / rates))
 
 
 def _diagonal_modes(log_dt: Tensor, log_A_real: Tensor, A_imag: Tensor, C: Tensor, input: Tensor | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -10,8 +11,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from prophecy import _checks, discretize
-from prophecy.bases import Basis, legs, legt
+from prophecy import _checks
+from prophecy.bases import Basis, ScaledBasis, legs, legt
 from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import scan, transformed
 from prophecy.nn import memory
@@ -43,9 +44,9 @@ class ProphecySSM(Layer):
         (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew when a
         memory or a window moves: train them too, or they go on reading the window they were made for.
 
-    By default the memory holds straight lines between samples (`discretize.foh`), so its state stands at the newest
+    By default the memory holds straight lines between samples (`discretize.lines`), so its state stands at the newest
     sample, for steps of any length; it has a number more than the order, the newest value. Steps of their own (`dt=`)
-    follow the rule of the layer: under foh and zoh by exp(A dt), which forgets over gaps, under `next_value`'s bilinear
+    follow the rule of the layer: under holds by exp(A dt), which forgets over gaps, under `next_value`'s bilinear
     rule not.
 
     Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
@@ -90,73 +91,34 @@ class ProphecySSM(Layer):
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
-        channels, dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
+        super().__init__()
+        self.channels, self.dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
         windows = _windows(window, channels)
-        made = [_basis(basis, order, float(one)) for one in windows]
-        systems = [_systems(construct, one, dt) for one in made]
-        rules = {memory.rule_of(b, row[0]) for b, row in zip(made, systems, strict=True)}
+        bases = [_basis(basis, order, float(one)) for one in windows]
+        made = [_systems(construct, one, dt) for one in bases]
+        systems, self.several = [row for row, _ in made], made[0][1]
+        rules = {memory.rule_of(one, row[0]) for one, row in zip(bases, systems, strict=True)}
         rule = rules.pop() if len(rules) == 1 else None
-        self._build(channels, systems, made if rule else None, rule, train, made[0].name, dt, windows, dtype, device)
-
-    @classmethod
-    def from_system(
-        cls,
-        system: System | Sequence[System],
-        channels: int,
-        train: str | Iterable[str] = (),
-        *,
-        dtype: torch.dtype | None = None,
-        device: torch.device | str | None = None,
-    ) -> ProphecySSM:
-        """A layer around any `System`, or several readouts of one memory; its window is counted as one step.
-
-        Steps of their own are bilinear ones: a system does not say by which rule it was made.
-        """
-        layer, systems = cls.__new__(cls), [_several(system)]
-        dt, count = systems[0][0].dt, _checks.whole("channels", channels)
-        layer._build(count, systems, None, None, train, "system", dt, np.array([dt]), dtype, device)
-        return layer
-
-    def _build(
-        self,
-        channels: int,
-        systems: list[list[System]],
-        bases: list[Basis] | None,
-        rule: str | None,
-        train: str | Iterable[str],
-        name: str,
-        dt: float,
-        windows: Any,
-        dtype: torch.dtype | None,
-        device: torch.device | str | None,
-    ) -> None:
-        Layer.__init__(self)
-        first = systems[0][0]
-        self.channels, self.order, self.dt, self.name, self.rule = channels, first.order, dt, name, rule or "bilinear"
-        self.size = self.order + (rule == "foh")
+        self.rule, self.order, self.name = rule or "bilinear", bases[0].order, bases[0].name
+        self.rule = "lines" if rule == "foh" else self.rule
+        self.size = self.order + (self.rule == "lines")
         self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
-        self.block = torch_lifted.block_length(first.order)
-        self.several = len(systems[0]) > 1 or getattr(systems[0], "several", False)
-        if bases is None:
-            ticks = dt / windows
+        self.block = torch_lifted.block_length(self.order)
+        ticks = dt / np.array([one.timescale for one in bases])
+        if rule is None:
             units = [tuple(p / t for p in memory.generator(row[0])) for row, t in zip(systems, ticks, strict=True)]
         else:
-            ticks = dt / np.array([one.timescale for one in bases])
             units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
-        if all(
-            np.allclose(a, b, rtol=1e-12, atol=1e-14) for unit in units for a, b in zip(unit, units[0], strict=True)
-        ):
+        close = partial(np.allclose, rtol=1e-12, atol=1e-14)
+        if all(close(G, units[0][0]) and close(H, units[0][1]) for G, H in units):
             units = units[:1]  # one shape for all windows
         forms = [memory.Form.of(G, H) for G, H in units]
+        reads = [[memory.readout(rule, one, s) for s in row] for one, row in zip(bases, systems, strict=True)]
         kind: dict[str, Any] = {"dtype": parameter_dtype(dtype), "device": device}
         exact: dict[str, Any] = {"dtype": torch.float64, "device": device}
         copies = channels if len(systems) == 1 else 1
-        self._put("C", np.stack([[s.C for s in row] for row in systems]).repeat(copies, 0), **kind)
-        skips = [[s.D for s in row] for row in systems]
-        if bases is not None and rule == "foh":  # C reads the state at the newest sample, x + shift u
-            shifts = [discretize.foh(one.A, one.B, dt).shift for one in bases]
-            skips = [[s.D - float(s.C @ shift) for s in row] for row, shift in zip(systems, shifts, strict=True)]
-        self._put("D", np.array(skips).repeat(copies, 0), **kind)
+        self._put("C", np.stack([[C for C, _ in row] for row in reads]).repeat(copies, 0), **kind)
+        self._put("D", np.array([[D for _, D in row] for row in reads]).repeat(copies, 0), **kind)
         self._put("rotation", np.stack([form.rotation for form in forms]), **exact)
         self._put("edges", _padded([form.edges for form in forms]), **exact)
         self._put("input", np.stack([form.input for form in forms]), **exact)
@@ -165,6 +127,20 @@ class ProphecySSM(Layer):
         self._tied = len(windows) == 1
         if names := self._named(train):
             self.unfreeze(*names)
+
+    @classmethod
+    def from_system(
+        cls, system: System | Sequence[System], channels: int, train: str | Iterable[str] = (), **how: Any
+    ) -> ProphecySSM:
+        """A layer around any `System`, or several readouts of one memory; its window is counted as one step.
+
+        how: dtype, device. Steps of their own are bilinear ones: a system does not say by which rule it was made.
+        """
+        one = _several(system)[0][0]
+        A, B = (part / one.dt for part in memory.generator(one))
+        edge = np.zeros(one.order)
+        made = Basis(A, B, edge, edge, one.dt, lambda ages: np.zeros((len(ages), one.order)), "system")
+        return cls(channels, one.order, one.dt, one.dt, lambda *_: made, train, construct=lambda *_: system, **how)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
         parts = self._named(parts) or self.PARTS
@@ -229,7 +205,7 @@ class ProphecySSM(Layer):
     def _lift(self, less: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Lifted:
         less, B, line = self._carried(less, B)
         A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
-        return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, B, line)
+        return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, line)
 
     def _lifted(self) -> Lifted:
         less, B = self._memory(None)
@@ -239,14 +215,11 @@ class ProphecySSM(Layer):
             D = D + (C @ B[..., : self.order, None]).squeeze(-1)
         if frozen is None or frozen.states is None:
             return self._lift(less, B, C, D)
-        return Lifted(torch_lifted.read(frozen.states, C, D), *self._carried(less, B))
+        less, _, line = self._carried(less, B)
+        return Lifted(torch_lifted.read(frozen.states, C, D), less, line)
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
-        if scale is None:
-            less, B = (part.unsqueeze(1) for part in self._memory(None))
-        else:
-            made = self.memory(scale.flatten(0, 1))
-            less, B = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
+        less, B = self._memories(scale)
         A = less + torch.eye(self.size, dtype=less.dtype, device=less.device)
         return scan(A, now.mT.unsqueeze(-1) * B.to(now.dtype), x)
 
@@ -277,50 +250,35 @@ def _windows(window: ArrayLike, channels: int) -> Any:
 
 
 def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
-    if isinstance(make, Basis):
-        raise TypeError("basis must be a function of (order, window), such as prophecy.legt, got a Basis")
-    if cast(Any, make) is legs:
+    made = make(order, window) if callable(make) and cast(Any, make) is not legs else make
+    if not isinstance(made, Basis) or made is cast(Any, make):
+        found = type(made).__name__ if isinstance(made, ScaledBasis) else repr(make)
         raise TypeError(
-            "basis=prophecy.legs is LegS scaled by the time elapsed, which has no window and changes with time; use "
+            f"basis must be a function of (order, window), as prophecy.legt and prophecy.fout are, got {found}; "
+            "prophecy.legs, LegS scaled by the time elapsed, has no window and changes with time: use "
             "prophecy.fading.legs_invariant for the one S4 runs"
-        )
-    if not callable(make):
-        raise TypeError(
-            f"basis must make a memory from (order, window), as prophecy.legt and prophecy.fout do, got {make!r}"
-        )
-    made = make(order, window)
-    if not isinstance(made, Basis):
-        raise TypeError(
-            f"basis must give a Basis, got {type(made).__name__}; LegS scaled by the time elapsed changes with time, "
-            "use prophecy.fading.legs_invariant for the one S4 runs"
         )
     return made
 
 
-def _systems(construct: Construct, basis: Basis, dt: float) -> list[System]:
+def _systems(construct: Construct, basis: Basis, dt: float) -> tuple[Sequence[System], bool]:
     try:
         return _several(construct(basis, dt))
     except ValueError as error:
-        hint = ""
-        if "memory=prophecy.discretize.backward" in str(error):
-            hint = ", or leave construct at nn.following, which has no pole"
+        hint = ", or leave construct at nn.following, which has no pole" if "discretize.backward" in str(error) else ""
         raise ValueError(f"window {basis.timescale:g}: {error}{hint}") from None
 
 
-class _Several(list[System]):
-    several = True
-
-
-def _several(made: System | Sequence[System]) -> list[System]:
+def _several(made: System | Sequence[System]) -> tuple[Sequence[System], bool]:
+    """The systems of a layer, and whether they were given as several."""
     if isinstance(made, System):
-        return [made]
+        return [made], False
     if not isinstance(made, Sequence) or not made or not all(isinstance(one, System) for one in made):
         raise TypeError(f"construct must give a System or a sequence of them, got {made!r}; LegS has no constant one")
     for i, one in enumerate(made):
         if not np.array_equal(one.A, made[0].A) or not np.array_equal(one.B, made[0].B):
             raise ValueError(
-                f"the systems of one layer must share their memory, but system {i} (order {one.order}) has another A "
-                f"or B than system 0 (order {made[0].order}); construct them from the same basis and dt, or use a "
-                "layer for each"
+                f"the systems of one layer must share their memory, but system {i} has another A or B than system 0; "
+                "construct them from the same basis and dt, or use a layer for each"
             )
-    return _Several(made)
+    return made, True

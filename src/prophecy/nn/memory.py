@@ -25,7 +25,8 @@ from prophecy.system import System
 Array = NDArray[np.float64]
 
 RULES = {rule.__name__: rule for rule in (
-    discretize.foh, discretize.zoh, discretize.bilinear, discretize.backward, discretize.euler)}  # fmt: skip
+    discretize.lines, discretize.foh, discretize.zoh, discretize.bilinear, discretize.backward, discretize.euler,
+)}  # fmt: skip
 SQUARINGS = 16  # of the exponential where its size is not looked at: enough for norms up to 2¹³
 
 
@@ -49,10 +50,21 @@ class Form(NamedTuple):
 def rule_of(basis: Basis, system: System) -> str | None:
     """The rule of `discretize` by which the system's A and B follow from the basis; None where none of them does."""
     for name, rule in RULES.items():
-        pair = rule(basis.A, basis.B, system.dt)
-        if all(np.abs(a - b).max() <= 1e-12 * np.abs(b).max() for a, b in ((pair.A, system.A), (pair.B, system.B))):
+        with np.errstate(all="ignore"):  # of rules that cannot take so fast a memory, and are not this one
+            pair = rule(basis.A, basis.B, system.dt)
+        if pair.A.shape == system.A.shape and all(
+            np.abs(a - b).max() <= 1e-12 * np.abs(b).max() for a, b in ((pair.A, system.A), (pair.B, system.B))
+        ):
             return name
     return None
+
+
+def readout(rule: str | None, basis: Basis, system: System) -> tuple[Array, float]:
+    """C (N,) and D of the state that a layer keeps under this rule, which for lines stands at the newest sample."""
+    C, D, N = system.C, system.D, basis.order
+    if rule == "foh":
+        D = D - float(C @ discretize.foh(basis.A, basis.B, system.dt).shift)
+    return C[:N], D + float(C[N:].sum())
 
 
 def generator(system: System) -> tuple[Array, Array]:
@@ -73,7 +85,7 @@ def assemble(rotation: Tensor, edges: Tensor, gains: Tensor) -> Tensor:
 def discretised(rule: str, G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, Tensor]:
     """A - I (…, N, N) and B (…, N) of a step of `tick` (…); A - I keeps the digits that A rounds.
 
-    `foh` looks back to the value before, which is its state number N: [s, u] = A [s, u] + B u[k], one larger.
+    `lines` looks back to the value before, which is its state number N: [s, u] = A [s, u] + B u[k], one larger.
     """
     M, h = G * tick[..., None, None], (H * tick[..., None]).unsqueeze(-1)
     N = M.shape[-1]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from prophecy.bases import Basis
 from prophecy.constructions import exact, next_value
-from prophecy.discretize import foh
+from prophecy.discretize import lines
 from prophecy.system import System
 
 Construct: TypeAlias = Callable[[Basis, float], System | Sequence[System]]
@@ -18,10 +18,10 @@ def following(basis: Basis, dt: float) -> System:
     """u one step ahead: the paper's trapezoid rule (Eq. 5) on a memory with first-order hold, which has no pole.
 
     >>> from prophecy import legt
-    >>> following(legt(order=20, window=200.0), 1.0).order
-    20
+    >>> following(legt(order=20, window=200.0), 1.0).order    # the memory's, and the value before
+    21
     """
-    return next_value(basis, dt, memory=foh)
+    return next_value(basis, dt, memory=lines)
 
 
 def slope(basis: Basis, dt: float) -> System:
@@ -29,7 +29,7 @@ def slope(basis: Basis, dt: float) -> System:
 
     >>> from prophecy import legt
     >>> slope(legt(order=4, window=100.0), 0.5).order
-    4
+    5
     """
     return reading_slope(following(basis, dt))
 
@@ -51,4 +51,4 @@ def horizons(*steps: float, degree: int = 3) -> Construct:
     """
     if not steps:
         raise ValueError("horizons needs at least one number of steps, horizons(1, 4, 16) say")
-    return lambda basis, dt: [exact(basis, dt, degree, horizon, memory=foh) for horizon in steps]
+    return lambda basis, dt: [exact(basis, dt, degree, horizon, memory=lines) for horizon in steps]

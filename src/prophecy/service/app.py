@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Request, WebSocket
@@ -15,11 +15,11 @@ import prophecy
 from prophecy.service import files
 from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from_lines
 from prophecy.service.core import Core
-from prophecy.service.errors import Problem, bad
+from prophecy.service.errors import Problem, again, bad, dumped, stopping
 from prophecy.service.guard import GuardMiddleware, address, bearer, headers_of
 from prophecy.service.readers import follow
 from prophecy.service.settings import DEFAULT, Settings
-from prophecy.service.shapes import dumped, reference, rows_of, schemas
+from prophecy.service.shapes import reference, rows_of, schemas
 from prophecy.service.tables import from_csv, preview
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("prophecy.service")
 JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/json-lines")
-READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
+Reader = Callable[[bytes, BodyNames, Settings], Batch]
+READERS: dict[str, Reader] = {
     "application/json": from_json,
     "text/csv": from_csv,
     **dict.fromkeys(JSON_LINES, from_lines),
 }
+INLINE = (from_json, from_lines)  # read at once where a body is small; a small table may have 2 000 columns
 EXAMPLES = {
     "application/json": [{"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}],
     "application/x-ndjson": '{"key": "boiler", "value": 20.5}\n',
@@ -53,34 +55,14 @@ Background = Callable[[Core], Coroutine[Any, Any, None]]
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
 Keys = Annotated[list[str] | None, Query(description="Series to send; repeatable; all if not given.")]
 Cursor = Annotated[int, Query(ge=0, le=2**62, description="The cursor of the last answer.")]
-
-
-def _asked(
-    name: Annotated[str | None, Query(description="Series of rows without a key.")] = None,
-    key: Annotated[str, Query(description="Field or column of the key.")] = "key",
-    time: Annotated[str, Query(description="Field or column of the time.")] = "time",
-    value: Annotated[str, Query(description="Field or column of the value.")] = "value",
-    time_format: Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")] = None,
-    decimal: Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")] = None,
-    header: Annotated[bool | None, Query(description="CSV: whether the first line has names.")] = None,
-    missing: Annotated[
-        list[str] | None, Query(description="CSV: a cell that means no value; repeatable.", max_length=20)
-    ] = None,
-    skip: Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)] = None,
-    sep: Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")] = None,
-) -> BodyNames:
-    return BodyNames(name, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
-
-
-Asked = Annotated[BodyNames, Depends(_asked)]
+Asked = Annotated[BodyNames, Depends()]
 
 
 def _answers(shape: str | None, *errors: int) -> dict[int | str, dict[str, Any]]:
     """What a route answers, for the API's description: a shape, and these errors besides those of all routes."""
-    named = {200: (shape, "Answered.")} if shape else {}
-    named |= {code: ("Error", ERRORS[code]) for code in errors}
+    named = ({200: (shape, "Answered.")} if shape else {}) | {code: ("Error", ERRORS[code]) for code in errors}
     return {
-        code: {"description": text, "content": {"application/json": {"schema": reference(name or "")}}}
+        code: {"description": text, "content": {"application/json": {"schema": reference(name)}}}
         for code, (name, text) in named.items()
     }
 
@@ -121,42 +103,45 @@ def create_app(
         lifespan=lifespan,
         responses=_answers(None, 400, 401, 429),
     )
-    _errors(app)
+    for kind in (Problem, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _refused)
     _values(app, core)
     _series(app, core)
-    _live(app, core)
-    _pages(app, core)
+    _others(app, core)
     app.openapi().setdefault("components", {}).setdefault("schemas", {}).update(schemas())
     return GuardMiddleware(app, core.guard, core.metrics.note, core.strangers)
 
 
-def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(dumped(content), status, headers, "application/json")
+def _json(content: Any) -> Response:
+    return Response(content if isinstance(content, bytes) else dumped(content), media_type="application/json")
 
 
-def _errors(app: FastAPI) -> None:
+async def _written(columns: dict[str, list[Any]], as_rows: bool, most: int) -> bytes:
+    """Answers as JSON, by columns or so many rows at a time: nobody else is served while a piece is written."""
+    pieces: Iterable[Any] = ({name: column} for name, column in columns.items())
+    if as_rows:
+        starts = range(0, len(columns["key"]), most)
+        pieces = (rows_of({name: column[k : k + most] for name, column in columns.items()}) for k in starts)
+    found = []
+    for piece in pieces:
+        found.append(dumped(piece)[1:-1])
+        await asyncio.sleep(0)
+    return (b"[%b]" if as_rows else b"{%b}") % b",".join(found)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
     """All errors have one shape; what is not expected is logged here, and the client gets no details."""
-
-    @app.exception_handler(Problem)
-    async def refused(_: Request, error: Problem) -> Response:
-        return _json(error.answer(), error.status, error.headers())
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
+    if isinstance(error, Problem):
+        return error.response()
+    if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         field = str(first["loc"][-1])
-        found = bad(f"{field}: {first['msg']}", "GET /docs describes every parameter", field=field)
-        return _json(found.answer(), found.status)
-
-    @app.exception_handler(HTTPException)
-    async def other(_: Request, error: HTTPException) -> Response:
+        return bad(f"{field}: {first['msg']}", "GET /docs describes every parameter", field=field).response()
+    if isinstance(error, HTTPException):
         found = Problem(error.status_code, str(error.detail).lower(), "GET /docs lists what there is")
-        return _json(found.answer(), found.status, dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def unexpected(_: Request, error: Exception) -> Response:
-        LOG.error("unexpected error", exc_info=error)
-        return _json({"error": "an error inside the service", "way_out": "its log says more"}, 500)
+        return found.response(error.headers)
+    LOG.error("unexpected error", exc_info=error)
+    return Problem(500, "an error inside the service", "its log says more").response()
 
 
 def _values(app: FastAPI, core: Core) -> None:
@@ -179,7 +164,7 @@ def _values(app: FastAPI, core: Core) -> None:
         sent = await _body(request, core)
         if asked.name is not None:
             check_key(asked.name, core.settings, field="name")
-        small = len(sent) <= core.settings.inline
+        small = reader in INLINE and len(sent) <= core.settings.inline
         batch = reader(sent, asked, core.settings) if small else await core.read(reader, sent, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
         taken = await core.observe(batch)
@@ -189,7 +174,8 @@ def _values(app: FastAPI, core: Core) -> None:
         if batch.notes:
             answer["notes"] = list(batch.notes)
         if answers != "none":
-            answer[answers] = taken.columns if answers == "columns" else rows_of(taken.columns)
+            written = await _written(taken.columns, answers == "rows", core.settings.frame_rows)
+            return _json(b'%b,"%b":%b}' % (dumped(answer)[:-1], answers.encode(), written))
         return _json(answer)
 
     about = "What the columns of a table are, by its first rows"
@@ -210,7 +196,7 @@ def _values(app: FastAPI, core: Core) -> None:
         return _json({"columns": read.columns, "cursor": read.after, "boot": core.backlog.boot, "missed": read.missed})
 
 
-def _reader(request: Request) -> Callable[[bytes, BodyNames, Settings], Batch]:
+def _reader(request: Request) -> Reader:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Problem(415, "compressed bodies are not read", "send the body as it is")
@@ -227,26 +213,24 @@ async def _body(request: Request, core: Core) -> bytes:
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length[:20]) > settings.body:
         raise too_large
-    parts, size = [], 0
+    found = bytearray()
     try:
         async with asyncio.timeout(settings.body_seconds):
             async for part in request.stream():
-                parts.append(part)
-                size += len(part)
+                found += part
                 core.held += len(part)
-                if size > settings.body:
+                if len(found) > settings.body:
                     raise too_large
                 if core.held > 8 * settings.body:
-                    raise Problem(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
+                    raise again("too many bodies are arriving")
     except TimeoutError:
         late = f"the body did not arrive within {settings.body_seconds:g} s"
         raise Problem(408, late, "send smaller batches") from None
     except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
-        late = "the service is stopping and the body has not arrived"
-        raise Problem(503, late, "send the batch again to the next one", retry_after=1.0) from None
+        raise stopping("the service is stopping and the body has not arrived") from None
     finally:
-        core.held -= size
-    return b"".join(parts)
+        core.held -= len(found)
+    return bytes(found)
 
 
 def _series(app: FastAPI, core: Core) -> None:
@@ -291,13 +275,11 @@ def _series(app: FastAPI, core: Core) -> None:
         return _json(found if request.url.path == "/v1/events" else {"alarms": found.pop("events"), **found})
 
 
-def _live(app: FastAPI, core: Core) -> None:
+def _others(app: FastAPI, core: Core) -> None:
     @app.websocket("/v1/live")
     async def live(socket: WebSocket) -> None:
         await follow(socket, core)
 
-
-def _pages(app: FastAPI, core: Core) -> None:
     @app.head("/v1/health", include_in_schema=False)
     @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses=_answers("Health"))
     async def health(request: Request) -> Response:
@@ -315,7 +297,7 @@ def _pages(app: FastAPI, core: Core) -> None:
             ("series", "Series known.", known),
             ("series_set_aside", "Series that could not be read.", aside),
             ("values_waiting", "Values waiting for the disk.", core.writer.waiting),
-            ("live_cursor", "Live number of the last value.", core.backlog.last),
+            ("live_cursor", "Live number of the last value.", core.backlog.values.last),
             ("memory_bytes", "Largest resident memory so far.", files.memory()),
         ]
         return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,7 +1,5 @@
 """Bodies of `POST /v1/observe`: JSON and JSON lines as columns of keys, times and values."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -10,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import repeat
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from fastapi import Query
 from numpy.typing import NDArray
 
 from prophecy.service.errors import Problem, bad, shown
@@ -20,14 +19,11 @@ from prophecy.service.settings import Settings
 
 Array = NDArray[np.float64]
 
-TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
-"""Names under which times are usual. CSV reads the first of them; JSON reads `time` alone, and refuses the others."""
-
+TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")  # usual ones: JSON refuses all but the first
 ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'
 VALUES = "send a number, or null where it is missing"
 TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"
-FARTHEST = 9.2e9
-"""Seconds before and after 1970 of dates taken, 1678 to 2261: what 64 bits of nanoseconds hold."""
+FARTHEST = 9.2e9  # seconds before and after 1970 of dates taken, 1678 to 2261: what 64 bits of nanoseconds hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,36 +56,32 @@ class Batch:
             return self.times
         return np.round(self.times * 1e6).astype(np.int64).astype("datetime64[us]")
 
-    def part(self, begin: int, end: int) -> Batch:
-        """Some of the rows."""
+    def part(self, begin: int, end: int) -> "Batch":
         times = None if self.times is None else self.times[begin:end]
         return Batch(self.keys[begin:end], times, self.values[begin:end], self.dated)
 
 
 def merged(batches: Sequence[Batch]) -> Batch:
-    """Batches of one kind as one."""
-    first, times = batches[0], [batch.times for batch in batches if batch.times is not None]
-    if len(batches) == 1:
-        return first
+    times = [batch.times for batch in batches if batch.times is not None]
     keys = [key for batch in batches for key in batch.keys]
     values = np.concatenate([batch.values for batch in batches])
-    return Batch(keys, np.concatenate(times) if times else None, values, first.dated)
+    return Batch(keys, np.concatenate(times) if times else None, values, batches[0].dated)
 
 
 @dataclass(frozen=True)
 class BodyNames:
-    """What a request's query parameters give about its body. name: the series of rows without a key."""
+    """What a request's query parameters give about its body."""
 
-    name: str | None = None
-    key: str = "key"
-    time: str = "time"
-    value: str = "value"
-    time_format: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    missing: tuple[str, ...] = ()
-    skip: int | None = None
-    sep: str | None = None
+    name: Annotated[str | None, Query(description="Series of rows without a key.")] = None
+    key: Annotated[str, Query(description="Field or column of the key.")] = "key"
+    time: Annotated[str, Query(description="Field or column of the time.")] = "time"
+    value: Annotated[str, Query(description="Field or column of the value.")] = "value"
+    time_format: Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")] = None
+    decimal: Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")] = None
+    header: Annotated[bool | None, Query(description="CSV: whether the first line has names.")] = None
+    missing: Annotated[tuple[str, ...], Query(description="CSV: a mark for no value; repeatable.", max_length=20)] = ()
+    skip: Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)] = None
+    sep: Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")] = None
 
 
 def from_json(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
@@ -140,14 +132,13 @@ def _from_columns(found: dict[str, Any], asked: BodyNames, settings: Settings) -
     """{"key": …, "time": [...], "value": [...]}; a single key or time stands for all of them."""
     count = len(found[asked.value])
     _refuse_other_time(found, None, asked)
-    columns = []
+    columns: list[list[Any]] = []
     for field, default in ((asked.key, asked.name), (asked.time, None), (asked.value, None)):
         column = found.get(field, default)
-        column = column if isinstance(column, list) else [column] * count
-        if len(column) != count:
-            error = f"{field!r} has {len(column)} entries and {asked.value!r} {count}"
+        columns.append(column if isinstance(column, list) else [column] * count)
+        if len(columns[-1]) != count:
+            error = f"{field!r} has {len(columns[-1])} entries and {asked.value!r} {count}"
             raise bad(error, "give every column as many entries", field=field)
-        columns.append(column)
     keys, times, values = columns
     return _batch(keys, times, values, range(1, count + 1), asked, settings)
 
@@ -181,7 +172,7 @@ def _batch(
     if not keys:
         raise bad("the body has no rows", ROW)
     check_size(len(keys), settings)
-    if not ({*map(type, keys)} == {str} and all(map(_is_key, keys, repeat(settings.key_length)))):
+    if {*map(type, keys)} != {str} or any(map(_fault, keys, repeat(settings.key_length))):
         for row, key in zip(lines, keys, strict=True):
             if key is None:
                 way_out = f"add {asked.key!r} to every row, or ?name=… for a body of one series"
@@ -216,27 +207,25 @@ def _numbers(values: list[Any], lines: Sequence[int], field: str, way_out: str) 
 
 
 @functools.lru_cache(maxsize=2**16)
-def _is_key(key: str, most: int) -> bool:
-    """Whether a text can be shown in a line and be part of an address; senders send the same ones again and again."""
-    fits = 0 < len(key) <= most and key.isprintable() and key == key.strip()
-    return fits and {".", ".."}.isdisjoint(key.split("/"))
+def _fault(key: str, most: int) -> tuple[str, str] | None:
+    """What is wrong with a key that cannot be shown in a line or be part of an address, and the way out; senders send
+    the same keys again and again."""
+    if not 0 < len(key) <= most:
+        return f"has {len(key)} characters", f"use 1 to {most} characters"
+    if not key.isprintable() or key != key.strip():
+        wrong = f"{ascii(key)[:60]} has characters that cannot be printed, or spaces around it"
+        return wrong, "use letters, digits, marks and spaces within"
+    if not {".", ".."}.isdisjoint(key.split("/")):
+        return f"{shown(key)} has . or .. between slashes, which addresses cannot carry", "name that part"
+    return None
 
 
 def check_key(key: Any, settings: Settings, row: int | None = None, field: str = "key") -> None:
-    """Refuse keys that cannot be shown in a line or be part of an address."""
-    if not isinstance(key, str):
-        wrong, way_out = f"is {shown(key)}, not text", 'write keys as text, "7" rather than 7'
-    elif not 0 < len(key) <= settings.key_length:
-        wrong, way_out = f"has {len(key)} characters", f"use 1 to {settings.key_length} characters"
-    elif _is_key(key, settings.key_length):
-        return
-    elif not key.isprintable() or key != key.strip():
-        wrong = f"{ascii(key)[:60]} has characters that cannot be printed, or spaces around it"
-        way_out = "use letters, digits, marks and spaces within"
-    else:
-        wrong = f"{shown(key)} has . or .. between slashes, which addresses cannot carry"
-        way_out = "name that part"
-    raise bad(f"{'' if row is None else f'row {row}: '}{field} {wrong}", way_out, row, field)
+    """Refuse what is no text, and keys that cannot be used."""
+    other = (f"is {shown(key)}, not text", 'write keys as text, "7" rather than 7')
+    fault = _fault(key, settings.key_length) if isinstance(key, str) else other
+    if fault is not None:
+        raise bad(f"{'' if row is None else f'row {row}: '}{field} {fault[0]}", fault[1], row, field)
 
 
 NO_TIME, DATE, SECONDS = "no time", "a date", "a number for its time"
@@ -265,7 +254,6 @@ def check_date(seconds: float, row: int, field: str) -> None:
 
 
 def check_size(rows: int, settings: Settings) -> None:
-    """Refuse more rows than a request may have."""
     if rows > settings.batch:
         raise Problem(413, f"the batch has more than {settings.batch} rows", f"send at most {settings.batch} at a time")
 

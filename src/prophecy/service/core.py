@@ -12,12 +12,12 @@ import numpy as np
 
 from prophecy.service.bodies import Batch
 from prophecy.service.doors import Strangers
-from prophecy.service.errors import Problem
+from prophecy.service.errors import Problem, again
 from prophecy.service.guard import Guard, Rates
 from prophecy.service.live import Backlog
 from prophecy.service.metrics import Metrics
 from prophecy.service.settings import Settings
-from prophecy.service.shapes import event_of, forecast_of, number, recent_of, series_of
+from prophecy.service.shapes import event_of, forecast_of, lists_of, number, series_of
 from prophecy.service.writer import Taken, Writer
 
 if TYPE_CHECKING:
@@ -36,14 +36,11 @@ class Core:
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
-        self._forecasting = 0
-        self.written: tuple[tuple[int, int], str] = (0, 0), ""
-        """The newest message to readers of everything, who share it: numbers of its first and last value, its JSON."""
-        self.held = 0
-        """Bytes of bodies that are arriving."""
+        self._forecasting, self.held = 0, 0  # forecasts waiting, and bytes of bodies that are arriving
+        # The newest message to readers of everything, who share it, by the numbers of its first and last value.
+        self.written: dict[tuple[int, int], str] = {}
 
     async def open(self) -> None:
-        """Start the threads."""
         self.backlog = Backlog(self.settings.backlog, 2 * self.settings.page)
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
@@ -62,7 +59,6 @@ class Core:
         return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
 
     async def observe(self, batch: Batch) -> Taken:
-        """Take a batch in and count what became of it."""
         taken = await self.writer.take(batch)
         self.metrics.values.update(taken.columns["status"])
         return taken
@@ -73,37 +69,30 @@ class Core:
         rows = [series_of(row) for row in found.rows]
         for row in rows if spark else ():
             with contextlib.suppress(KeyError):  # removed or set aside since
-                recent = recent_of(self.fleet.recent(row["key"], spark))
+                recent = lists_of("Recent", self.fleet.recent(row["key"], spark))
                 row["recent"] = {name: recent[name] for name in ("time", "value", "event")}
         return {"total": found.total, "offset": offset, "series": rows}
 
     async def one(self, key: str, count: int) -> dict[str, Any]:
         """Everything about a series. `cursor` is exact: live values after it, and none before, are not in `recent`."""
         with _known(key):
-            recent, cursor = await self.writer.between(lambda: recent_of(self.fleet.recent(key, count)))
+            recent, cursor = await self.writer.between(lambda: lists_of("Recent", self.fleet.recent(key, count)))
             about = await self.read(self._about, key)
         return {**about, "recent": recent, "cursor": cursor, "boot": self.backlog.boot}
 
     def _about(self, key: str) -> dict[str, Any]:
         row, model = series_of(self.fleet.summary(keys=[key]).rows[0]), self.fleet.model(key)
-        return {
-            **row,
-            "derivative": number(model.derivative()),
-            "dt": number(model.dt),
-            "seasons": list(model.seasons()),
-            "words": model.explain(),
-        }
+        rates = {"derivative": number(model.derivative()), "dt": number(model.dt)}
+        return {**row, **rates, "seasons": list(model.seasons()), "words": model.explain()}
 
     async def remove(self, key: str) -> None:
-        """Forget a series."""
         with _known(key):
             await self.writer.between(lambda: self.fleet.remove(key))
 
     async def forecast(self, key: str, horizon: int, level: float) -> dict[str, Any]:
         """A forecast from the context kept; one is computed at a time, and a few may wait."""
         if self._forecasting >= self.settings.forecasts:
-            waiting = f"{self._forecasting} forecasts are waiting"
-            raise Problem(503, waiting, "ask again in a moment", retry_after=2.0)
+            raise again(f"{self._forecasting} forecasts are waiting", "ask again in a moment", 2.0)
         self._forecasting += 1
         try:
             with _known(key):
@@ -130,8 +119,7 @@ class Core:
     def _new_events(self) -> list[dict[str, Any]]:
         """On the writer's thread: events raised since the last time."""
         events = self.fleet.events(since=self._last_event, limit=self.settings.slice_rows)
-        if events:
-            self._last_event = events[-1].number
+        self._last_event = events[-1].number if events else self._last_event
         return [event_of(event) for event in events]
 
     def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:

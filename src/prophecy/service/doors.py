@@ -1,4 +1,4 @@
-"""Connections: how long one may say nothing, and how many there may be that have not shown that they may ask."""
+"""Connections: how long one may say nothing or read nothing, and how many there may be that have shown no token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Strangers:
             self._waiting.pop(next(iter(self._waiting)))()
 
     def leave(self, who: Hashable) -> None:
-        """It was let in, or is gone."""
         self._waiting.pop(who, None)
 
     def __len__(self) -> int:
@@ -32,15 +31,24 @@ class Strangers:
 
 
 def connection(strangers: Strangers, seconds: float) -> type[H11Protocol]:
-    """uvicorn's protocol, whose connections begin as strangers and are closed where no whole request head has come for
-    so many seconds: after the connection was made, or after the last answer."""
+    """uvicorn's protocol, whose connections begin as strangers. One is cut off where for so many seconds no whole head
+    of a request has come, after it was made or after the last answer, or nothing of an answer was read. What it has not
+    read is dropped: a close would wait for that."""
 
     class Connection(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            strangers.enter(self.client, transport.close)
+            strangers.enter(self.client, transport.abort)
+            self._wait()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._wait()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
             self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -66,7 +74,7 @@ def connection(strangers: Strangers, seconds: float) -> type[H11Protocol]:
             self._timer = self.loop.call_later(seconds, self._is_quiet)
 
         def _is_quiet(self) -> None:
-            if self.cycle is None or self.cycle.response_complete:
-                self.transport.close()
+            if self.cycle is None or self.cycle.response_complete or self.flow.write_paused:
+                self.transport.abort()
 
     return Connection

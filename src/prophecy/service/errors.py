@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from starlette.responses import Response
+
+
+def dumped(content: Any) -> bytes:
+    """JSON as short as it gets; a NaN that slipped through is an error here rather than in the reader."""
+    return json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A request that is answered with an error and has changed nothing.
-
-    status: of HTTP. row: which row of the body (the first is 1), field: which part of it, where that is known.
-    """
+    """A request that is answered with an error and has changed nothing. row: of the body, from 1; field: of the row."""
 
     status: int
     error: str
@@ -30,19 +36,26 @@ class Problem(Exception):
             parts["retry_after"] = round(self.retry_after, 3)
         return {name: part for name, part in parts.items() if part is not None}
 
-    def headers(self) -> dict[str, str]:
-        """Headers that belong to the status: when to come back, and how to identify oneself."""
-        found = {}
+    def response(self, headers: Mapping[str, str] | None = None) -> Response:
+        """The answer, with the headers of its status: when to come back, and how to identify oneself."""
+        found = dict(headers or {})
         if self.retry_after is not None:
             found["Retry-After"] = str(max(1, round(self.retry_after + 0.5)))
         if self.status == 401:
             found["WWW-Authenticate"] = 'Bearer realm="prophecy"'
-        return found
+        return Response(dumped(self.answer()), self.status, found, "application/json")
 
 
 def bad(error: str, way_out: str, row: int | None = None, field: str | None = None) -> Problem:
-    """A body or parameter that cannot be used: 400."""
     return Problem(400, error, way_out, row, field)
+
+
+def again(error: str, way_out: str = "send the batch again", seconds: float = 1.0) -> Problem:
+    return Problem(503, error, way_out, retry_after=seconds)
+
+
+def stopping(error: str = "the service is stopping") -> Problem:
+    return again(error, "send the batch again to the next one")
 
 
 def shown(value: object, most: int = 60) -> str:

@@ -26,11 +26,9 @@ PAGES = {"/": "index.html", "/docs": "docs.html", "/favicon.ico": "icon.svg"}
 
 
 class Part(NamedTuple):
-    """A file as it is sent: its bytes, packed and not, and a tag that changes with them."""
-
     plain: bytes
     packed: bytes
-    tag: str
+    tag: str  # changes with the bytes
 
 
 @functools.cache
@@ -42,23 +40,18 @@ def names() -> frozenset[str]:
 
 @functools.lru_cache(maxsize=64)
 def part(name: str) -> Part:
-    """A file of the page, read and packed once."""
     if name not in names():
         raise Problem(404, "not found", "the page is at /")
-    folder = (
-        resources.files("plotly") / "package_data" if name == PLOTLY else resources.files("prophecy.service") / "page"
-    )
-    plain = (folder / name).read_bytes()
+    package, folder = ("plotly", "package_data") if name == PLOTLY else ("prophecy.service", "page")
+    plain = (resources.files(package) / folder / name).read_bytes()
     if name == "index.html":
         plain = plain.replace(b"<!-- styles -->", _taken().encode())
     return Part(plain, gzip.compress(plain, 6, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:16]}"')
 
 
 def _taken() -> str:
-    """Elements under the ids by which Plotly's script asks whether its map styles are there already.
-
-    It would add them as an inline <style> otherwise, which the page's policy refuses with a message in the console.
-    """
+    """Elements under the ids by which Plotly's script asks for its map styles; it would add them as an inline <style>
+    otherwise, which the page's policy refuses with a message in the console."""
     found = re.findall(rb'getElementById\("([0-9a-f]{64})"\)', part(PLOTLY).plain)
     return "".join(f'<meta id="{one.decode()}">' for one in dict.fromkeys(found))
 
@@ -69,10 +62,9 @@ def answer(name: str, headers: Mapping[str, str]) -> Response:
     common = {"ETag": found.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if headers.get("if-none-match") == found.tag:
         return Response(status_code=304, headers=common)
-    kind = TYPES[name.rpartition(".")[2]]
-    if "gzip" in headers.get("accept-encoding", ""):
-        return Response(found.packed, headers={**common, "Content-Encoding": "gzip"}, media_type=kind)
-    return Response(found.plain, headers=common, media_type=kind)
+    packed = "gzip" in headers.get("accept-encoding", "")
+    common |= {"Content-Encoding": "gzip"} if packed else {}
+    return Response(found.packed if packed else found.plain, 200, common, TYPES[name.rpartition(".")[2]])
 
 
 def memory() -> float:

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from prophecy.service.doors import Strangers
 from prophecy.service.errors import Problem
@@ -29,9 +27,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN = re.compile(r"/|/docs|/openapi\.json|/v1/health|/page/[a-z.\-]+|/favicon\.ico")
 """Paths without data of their own: the page, which asks for the token itself, and what it is made of."""
 
+# The hash of nothing: Plotly adds an empty <style> and fills it through CSSOM, which no policy forbids.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-"""The hash of nothing: Plotly adds an empty <style> and fills it through CSSOM, which no policy forbids."""
-
 POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -44,15 +41,16 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),
 ]
+PIECE = 2**16  # bytes of an answer handed over at once
+
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
 class Rates:
-    """What each address may still ask for: amounts that refill at a rate a second, up to some seconds' worth.
-
-    The addresses idle longest are forgotten (theirs are full by then, or nearly).
-    """
+    """What each address may still ask for: amounts that refill at a rate a second, up to some seconds' worth. The
+    addresses idle longest are forgotten (theirs are full by then, or nearly)."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._most = clock, 3 * settings.addresses
@@ -82,11 +80,7 @@ class Guard:
     def __init__(self, token: str | None, hosts: tuple[str, ...], rates: Rates) -> None:
         self._token = None if token is None else token.encode()
         self._hosts = frozenset(host.lower() for host in hosts)
-        self.rates = rates
-
-    @property
-    def needs_token(self) -> bool:
-        return self._token is not None
+        self.rates, self.needs_token = rates, token is not None
 
     def check(self, scope: Scope, headers: dict[str, str]) -> bool:
         """Everything but the token of a live reader, which may come in its first message; whether it was shown, or none
@@ -117,20 +111,16 @@ class Guard:
 
     def _host(self, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
-        name = host_name(host)
+        name, local = host_name(host), self._token is None
         if not name:
             raise Problem(421, f"the Host {host[:80]!r} is no name or address", "send the name the service is asked by")
-        if self._hosts and name in self._hosts:
+        if name in self._hosts:
             return
-        if self._token is None:
-            if not is_loopback(name):
-                raise Problem(
-                    421, f"this service does not answer to the Host {host[:80]!r}", "use 127.0.0.1 or localhost"
-                )
-            if any(name in headers for name in FORWARDED):
-                raise Problem(403, "this came through a proxy, and the service has no token", "start it with --token")
-        elif self._hosts:
-            raise Problem(421, f"this service does not answer to the Host {host[:80]!r}", "name it with --allow-host")
+        if not is_loopback(name) if local else self._hosts:
+            way_out = "use 127.0.0.1 or localhost" if local else "name it with --allow-host"
+            raise Problem(421, f"this service does not answer to the Host {host[:80]!r}", way_out)
+        if local and any(name in headers for name in FORWARDED):
+            raise Problem(403, "this came through a proxy, and the service has no token", "start it with --token")
 
     def _origin(self, scope: Scope, headers: dict[str, str]) -> None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
@@ -158,44 +148,28 @@ class GuardMiddleware:
 
         async def answer(message: MutableMapping[str, Any]) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                own = {name.lower() for name, _ in message["headers"]}
-                extra = [pair for pair in HEADERS if pair[0] not in own]
-                if b"cache-control" not in own:
-                    extra.append((b"cache-control", b"no-store"))
-                message["headers"] = [*message["headers"], *extra]
+            if message["type"].endswith("http.response.start"):
+                status, own = message["status"], {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(pair for pair in HEADERS if pair[0] not in own)]
             elif message["type"] == "websocket.accept":
                 status = 101
-            await send(message)
+            body = message.get("body", b"")
+            for begin in range(0, len(body) - PIECE, PIECE):  # the next when it is read, so that few bytes are held
+                await send({**message, "body": body[begin : begin + PIECE], "more_body": True})
+            await send({**message, "body": body[(len(body) - 1) // PIECE * PIECE :]} if len(body) > PIECE else message)
 
         try:
             try:
                 if self._guard.check(scope, headers_of(scope)):
                     self.strangers.leave(scope.get("client"))
             except Problem as refused:
-                await self._refuse(scope, refused, answer)
+                # A body that was not read must not be taken for the next request.
+                headers = {"connection": "close"} if scope["type"] == "http" else None
+                await refused.response(headers)(scope, receive, answer)
                 return
             await self._app(scope, receive, answer)
         finally:
             self._note(scope.get("method", "WS"), scope["path"], status, time.monotonic() - began)
-
-    async def _refuse(self, scope: Scope, refused: Problem, answer: Send) -> None:
-        kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
-        if kind.startswith("websocket") and "websocket.http.response" not in scope.get("extensions", {}):
-            await answer({"type": "websocket.close", "code": 1008, "reason": refused.error[:100]})
-            return
-        headers = {"content-type": "application/json", **refused.headers()}
-        if scope["type"] == "http":
-            headers["connection"] = "close"  # a body that was not read must not be taken for the next request
-        await answer(
-            {
-                "type": f"{kind}.start",
-                "status": refused.status,
-                "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            }
-        )
-        await answer({"type": f"{kind}.body", "body": json.dumps(refused.answer()).encode()})
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -215,13 +189,11 @@ def bearer(headers: dict[str, str]) -> str | None:
 
 def address(scope: Scope) -> str:
     """Whom rates are counted for: the peer's address; of IPv6 the network, of which one host has a whole one."""
-    client = scope.get("client")
-    if not client:
-        return "-"
+    host, _ = scope.get("client") or ("-", 0)
     try:
-        found = ipaddress.ip_address(client[0])
+        found = ipaddress.ip_address(host)
     except ValueError:
-        return str(client[0])
+        return str(host)
     if isinstance(found, ipaddress.IPv6Address) and not found.is_loopback:
         return str(ipaddress.ip_network((found, 64), strict=False))
     return str(found)
@@ -249,18 +221,15 @@ def same_host(origin: str, host: str) -> bool:
     >>> same_host("http://localhost:3000", "localhost:8765"), same_host("null", "localhost")
     (False, False)
     """
-    try:
-        parts = urlsplit(origin)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            return False
-        usual = 443 if parts.scheme == "https" else 80
-        other = urlsplit(f"{parts.scheme}://{host}")
-        return (parts.hostname, parts.port or usual) == (other.hostname, other.port or usual)
-    except ValueError:
+    scheme, _, named = origin.partition("://")
+    one, other = HOST.fullmatch(named), HOST.fullmatch(host)
+    usual = {"http": "80", "https": "443"}.get(scheme)
+    if one is None or other is None or usual is None:
         return False
+    return (one["name"].lower(), one["port"] or usual) == (other["name"].lower(), other["port"] or usual)
 
 
-HOST = re.compile(r"(?P<name>[a-z0-9_][a-z0-9_.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+HOST = re.compile(r"(?P<name>[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,252}|\[[0-9a-fA-F:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?")
 
 
 def host_name(host: str) -> str:

@@ -53,24 +53,15 @@ class Metrics:
             (f'{{method="{method}",path="{path}",status="{status}"}}', count)
             for (method, path, status), count in sorted(self._requests.items())
         ]
+        seconds = "Time from a request's arrival to the end of its answer."
         families: list[tuple[str, str, str, Iterable[tuple[str, float]]]] = [
             ("values_total", "counter", "Values by what became of them.", values),
             ("events_total", "counter", "Events raised.", [("", self.events)]),
-            (
-                "live_missed_total",
-                "counter",
-                "Values that live readers missed and were named to them.",
-                [("", self.missed)],
-            ),
+            ("live_missed_total", "counter", "Values that live readers were told they missed.", [("", self.missed)]),
             ("live_readers", "gauge", "Live readers connected.", [("", self.readers)]),
             *((name, "gauge", text, [("", value)]) for name, text, value in gauges),
             ("requests_total", "counter", "Requests by method, path and status.", requests),
-            (
-                "request_seconds",
-                "histogram",
-                "Time from a request's arrival to the end of its answer.",
-                self._latencies(),
-            ),
+            ("request_seconds", "histogram", seconds, self._latencies()),
         ]
         lines = []
         for name, kind, text, samples in families:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -20,18 +21,15 @@ if TYPE_CHECKING:
 
 def check_access(host: str, token: str | None, hosts: tuple[str, ...]) -> None:
     """Refuse to start without a token where others could reach the service, or with one that is easily guessed."""
+    make = "`openssl rand -hex 24` makes one"
     if token is not None:
         if len(token) < TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
-            raise ValueError(
-                f"a token has at least {TOKEN_LENGTH} letters, digits and marks of ASCII and no spaces; "
-                "`openssl rand -hex 24` makes one"
-            )
+            must = f"a token has at least {TOKEN_LENGTH} letters, digits and marks of ASCII and no spaces"
+            raise ValueError(f"{must}; {make}")
         return
     if not is_loopback(host):
-        raise ValueError(
-            f"--host {host} can be reached by others and needs a token: put one into PROPHECY_TOKEN or --token-file "
-            "(`openssl rand -hex 24` makes one)"
-        )
+        way_out = f"put one into PROPHECY_TOKEN or --token-file ({make})"
+        raise ValueError(f"--host {host} can be reached by others and needs a token: {way_out}")
     foreign = next((name for name in hosts if not is_loopback(name)), None)
     if foreign is not None:
         raise ValueError(f"--allow-host {foreign} lets others in through a proxy and needs a token, as --host would")
@@ -55,8 +53,16 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Text of a client that is no UTF-8 is its mistake: uvicorn's sentence says all."""
+    if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
+        record.exc_info = None
+    return True
+
+
 def configured(app: GuardMiddleware, settings: Settings) -> uvicorn.Config:
     """How uvicorn runs the application: who may wait for how long, and nothing said about itself."""
+    logging.getLogger("uvicorn.error").addFilter(_without_traceback)
     return uvicorn.Config(
         app,
         log_level="warning",
@@ -97,8 +103,6 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which calls back when it answers."""
-
     ready: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

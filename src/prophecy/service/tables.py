@@ -11,8 +11,7 @@ from prophecy.frames.align import ADDRESS
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import Roles, resolve
-from prophecy.frames.stray import Stray
-from prophecy.frames.table import contents, floats, open_table
+from prophecy.frames.table import Stray, contents, floats, open_table
 from prophecy.frames.text import sniff
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
@@ -20,51 +19,45 @@ from prophecy.service.settings import Settings
 
 SHOWN = 5  # rows of a table that are shown to whoever is asked about its columns
 LISTED = 200  # columns named in an answer
-LOOKED = 2**18  # bytes of a table that its columns are told by: under a second, and the names of 20 000 columns
+LOOKED = 2**18  # bytes of a table that its columns are told by: under a second
+COLUMNS = 2_000  # columns of a table: each costs up to a millisecond, as much as a hundred rows
 WAY_OUT = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
 
 
 def hints(asked: BodyNames) -> Hints:
     """What a request's query parameters say about its table; key, time and value are found unless they are named."""
-    return Hints(
-        columns=() if asked.value == "value" else (asked.value,),
-        time=None if asked.time == "time" else asked.time,
-        key=None if asked.key == "key" else asked.key,
-        time_format=asked.time_format,
-        decimal=asked.decimal,
-        header=asked.header,
-        missing=asked.missing,
-        skip=asked.skip,
-        sep=asked.sep,
-        ways=ADDRESS,
-    )
+    named = {"columns": (asked.value,), "time": asked.time, "key": asked.key}
+    usual = {"columns": ("value",), "time": "time", "key": "key"}
+    same = ("time_format", "decimal", "header", "missing", "skip", "sep")
+    said: dict[str, Any] = {name: named[name] for name in named if named[name] != usual[name]}
+    return Hints(**said, **{name: getattr(asked, name) for name in same}, ways=ADDRESS)
 
 
 def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
-    _refuse_json(body)
-    check_size(body.count(b"\n") // 2, settings)
+    check_size(max(body.count(b"\n"), body.count(b"\r")) // 2, settings)
+    _check_form(body)
     try:
         return _batch(body, asked, settings)
     except ValueError as error:
         raise refused(error) from None
 
 
-def _refuse_json(body: bytes) -> None:
-    """What begins like JSON is JSON, as in files (`frames.opening`). Read as a table, one line of it is a row without
-    names, and a number between two commas of it a series of its own."""
+def _check_form(body: bytes) -> None:
+    """Refuse tables too wide to be read soon; and what begins like JSON, as in files (`frames.opening`): read as a
+    table, one line of it is a row without names, and a number between two commas of it a series of its own."""
     if body[:256].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         way_out = "send the header Content-Type: application/json or application/x-ndjson"
         raise bad("the body begins like JSON and was sent as text/csv", way_out)
+    wide = [line for line in body.splitlines() if len(line) > COLUMNS]
+    if any(line.count(mark) >= COLUMNS for line in wide for mark in (b",", b";", b"|", b"\t", b" ")):
+        raise Problem(413, f"the table has more than {COLUMNS} columns", "put series into rows: key, time, value")
 
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     table = open_table(body, hints(asked))
     roles, width = table.roles, len(table.roles.values)
-    keys: list[str] = []
-    values: list[Any] = []
-    times: list[Any] = []
-    dated = False
+    keys, values, times, dated = list[str](), list[Any](), list[Any](), False
     for one in table.batches:
         check_size((len(keys) + len(one)) * width, settings)
         named = np.empty(len(one), dtype=object)
@@ -103,9 +96,8 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
 def _seconds(moments: Any) -> Any:
     if not moments.dates:
         return moments.values
-    gone = moments.missing
-    seconds = np.where(gone, np.datetime64(0, "s"), moments.values).astype("datetime64[us]").astype(np.int64) / 1e6
-    return np.where(gone, np.nan, seconds)
+    known = np.where(moments.missing, np.datetime64(0, "s"), moments.values).astype("datetime64[us]")
+    return np.where(moments.missing, np.nan, known.astype(np.int64) / 1e6)
 
 
 def _series(
@@ -124,13 +116,13 @@ def _series(
 def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     """What a table looks like by its first rows: columns, their kinds, and which are key, time and values; `error`
     where that cannot be told and must be asked."""
-    _refuse_json(body)
-    said = hints(asked)
+    body, said = body[:LOOKED], hints(asked)
+    _check_form(body)
     try:
-        opened = open_bytes(body[:LOOKED])
+        opened = open_bytes(body)
         with explained(opened.path):
             dialect = sniff(opened.path, opened.stream, said)
-            layout, _, notes = contents(opened, said, Stray(said))
+            layout = contents(opened, said, Stray(said))
     except ValueError as error:
         raise refused(error) from None
     found: dict[str, Any] = {
@@ -141,7 +133,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         "encoding": dialect.encoding,
         "skip": dialect.skipped,
         "decimal": _mark(layout),
-        "notes": notes,
+        "notes": list(layout.notes),
     }
     try:
         roles = resolve(layout)
@@ -156,12 +148,11 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         "time_format": None if style is None else style.pattern,
         "values": list(roles.values[:LISTED]),
         "newest_first": _downwards(layout, roles),
-        "notes": [*notes, *roles.notes],
+        "notes": [*layout.notes, *roles.notes],
     }
 
 
 def _downwards(layout: Layout, roles: Roles) -> bool:
-    """Whether rows go back in time."""
     import narwhals.stable.v2 as nw
 
     if roles.clock is None:

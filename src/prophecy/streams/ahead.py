@@ -1,11 +1,9 @@
 r"""Predictions h values ahead, for one series that arrives in pieces: readouts solved for exactly this distance.
 
-A readout solved for h = 1 and rolled forward 24 times is wrong 24 times over. Here the change from the newest value to
-the value h ahead is itself read out: linearly, from lags, from the values one and two seasons before the one predicted,
-from the mean profile of up to 16 seasons and from slow means (least squares with a little ridge, with and without
-forgetting, kept as normal equations and solved anew every few values). They are weighed, together with the copy of the
-newest value and with the bank rolled forward, by discounted absolute errors. The seasons are those that the bank has
-found.
+A readout solved for h = 1 and rolled forward 24 times is wrong 24 times over. Here the members that are solved in
+context, and the seasonal ones, learn the change from the newest value to the value h ahead itself, from the features
+that the bank has. They are mixed as in the bank, together with the copy of the newest value and with the bank rolled
+forward. The seasons are those that the bank has found.
 
 **Never far behind copying.** Let C be the summed absolute errors of copying so far, E how much larger ours were, and P
 the sum of |prediction - copy| over predictions not judged yet. An error can exceed that of the copy by at most
@@ -23,15 +21,16 @@ from numpy.typing import NDArray
 
 from prophecy import _checks, _files
 from prophecy.streams.arguments import checked_level
-from prophecy.streams.kernels import ahead
+from prophecy.streams.kernels import entry
 from prophecy.streams.limits import LARGEST
+from prophecy.streams.members import AHEAD_MEMBERS
 from prophecy.streams.rows import AHEAD, RECORDS, STATES, WAITING, WAITINGS, check, fresh, rings
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 3  # of saved files
+FORMAT = 5  # of saved files
 LIMITED = ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting"))
 """Arrays whose numbers have limits."""
 
@@ -39,18 +38,18 @@ LIMITED = ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting"))
 class Ahead:
     """Predictions `horizon` values ahead with intervals of one level; where the series is cut changes nothing.
 
-    records: the bank, a copy of it to roll forward, and the errors of the predictions; rings: those of the first two;
+    records: the bank, a copy of it to roll forward, and what predicts h ahead; rings: those of the first two;
     state and waiting: `record.AHEAD_FIELDS` and, for each prediction not judged yet, `record.WAITING_FIELDS`.
     """
 
     def __init__(self, horizon: int, level: float, settings: Settings = DEFAULT) -> None:
         self._level, self._settings = level, settings
         self._table, self._where = table(settings), between(level)
-        waiting = np.zeros(horizon, dtype=WAITING)
-        for name in ("last", "due", "mixed"):
-            waiting[name] = np.nan
+        records, waiting = fresh(3, self._table), np.zeros(horizon, dtype=WAITING)
+        records["weight"][2] = 1.0 / AHEAD_MEMBERS
+        waiting["mixed"] = np.nan
         self._arrays: dict[str, NDArray[Any]] = {
-            "records": fresh(3, self._table),
+            "records": records,
             "rings": rings(2),
             "state": np.zeros(1, dtype=AHEAD),
             "waiting": waiting,
@@ -59,13 +58,13 @@ class Ahead:
     def advance(self, values: Array) -> Array:
         """Take in values (time,); mean, half width and score of each, `horizon` values before it came: (3, time)."""
         made = np.empty((len(values), 3))
-        ahead.run(*self._arrays.values(), self._table, self._where, np.ascontiguousarray(values), made)
+        entry.run_ahead(*self._arrays.values(), self._table, self._where, np.ascontiguousarray(values), made)
         return np.ascontiguousarray(made.T)
 
     @property
     def seasons(self) -> tuple[int, ...]:
         """The seasons whose lags are read, in values: none, one or two."""
-        return tuple(int(period) for period in self._arrays["state"]["period"][0] if period)
+        return tuple(round(float(period)) for period in self._arrays["records"]["season_periods"][0] if period)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All it has learned, by name: the arrays themselves."""
@@ -102,6 +101,8 @@ class Ahead:
             if (theirs.dtype, theirs.shape) != (mine.dtype, mine.shape):
                 raise ValueError(f"{name} must be {mine.dtype} {mine.shape}, got {theirs.dtype} {theirs.shape}")
         check(arrays["records"][:2], self._table)
+        if not np.array_equal(*arrays["records"]["season_periods"][::2]):
+            raise ValueError("season_periods must be the same of the bank and of the members that predict ahead")
         for limits, name in LIMITED:
             limits.check(arrays[name])
         if not (np.abs(arrays["rings"]) <= LARGEST).all():

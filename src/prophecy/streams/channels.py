@@ -4,15 +4,15 @@ them."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks, _machine
-from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.kernels import entry
 from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
 from prophecy.streams.members import FIXED
 from prophecy.streams.rows import (
@@ -34,10 +34,6 @@ Array = NDArray[np.float64]
 
 WORTH_THREADS = 20_000
 """Values from which on several series are run in threads: some 40 ms of work, against 0.1 ms to start them."""
-
-WORTH_A_CALL = 32
-"""Moments from which on series are run one after the other, each in a call: a call costs some 3 µs, and a record stays
-in the processor's cache meanwhile."""
 
 MANY_LATE = 16
 """Late moments, more than half of all, from which on a warning is due: no clock is set as often as that."""
@@ -63,7 +59,7 @@ class Channels:
     def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
         """Everything the series know, and how many moments they have seen."""
         self.records, self.rings, self.clocks, self.samples = records, rings, clocks, samples
-        self.streams = Streams(records, rings, clocks, samples, self.table, count)
+        self.streams = entry.Streams(records, rings, clocks, samples, self.table, count)
 
     @property
     def rows(self) -> tuple[Records, Array, Records, Records]:
@@ -118,35 +114,34 @@ class Channels:
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
         for."""
-        out = np.empty((4, *moments.shape)) if level is not None else np.empty((4, 0, 0))
+        n, where = len(moments), between(0.9 if level is None else level)
+        values, passed = np.ascontiguousarray(moments.T), np.empty(moments.shape[::-1])
+        noted = np.empty((self.series, n if level is not None else 0, 4))
         if times is None:
-            times = np.full(len(moments), np.nan) if self.stamped else _NONE
-        where, passed = between(0.9 if level is None else level), np.empty(moments.shape)
+            times = np.full(n, np.nan) if self.stamped else _NONE
 
-        def several(some: NDArray[np.int64]) -> None:
-            """Series of which each moment, or each series, is one piece of a call's arrays."""
-            values, n = np.ascontiguousarray(moments[:, some].T), len(moments)
-            noted = np.empty((values.size, 4)) if level is not None else _NOTHING
-            gone, when = np.empty(values.size), np.tile(times, len(some)) if len(times) else _NONE
-            which = np.repeat(some, n)
-            self.streams.take(which, when, values.ravel(), where, noted, gone)
-            passed[:, some] = gone.reshape(len(some), n).T
-            if level is not None:
-                out[:, :, some] = noted.reshape(len(some), n, 4).transpose(2, 1, 0)
+        def several(first: int, last: int) -> None:
+            """Series one after the other: each record stays in the processor's cache meanwhile."""
+            which, when = np.repeat(np.arange(first, last), n), np.tile(times, last - first)
+            new, out, gone = values[first:last].ravel(), noted[first:last].reshape(-1, 4), passed[first:last].ravel()
+            self.streams.take(which, when, new, where, out, gone)
 
-        groups = [np.arange(self.series)]
-        if len(moments) >= WORTH_A_CALL:
-            groups = [np.array([series]) for series in range(self.series)]
         workers = self._workers or (_machine.cores() if moments.size >= WORTH_THREADS else 1)
-        _in_threads(several, groups, min(workers, len(groups)))
+        edges = np.linspace(0, self.series, min(workers, self.series) + 1).astype(int).tolist()
+        if len(edges) == 2:
+            several(*edges)
+        else:
+            with ThreadPoolExecutor(len(edges) - 1) as pool:  # made anew each time: threads do not survive a fork
+                for job in [pool.submit(several, *pair) for pair in pairwise(edges)]:
+                    job.result()
         # A late moment is late for every series.
-        late = int(np.count_nonzero(passed[:, 0] == 0.0))
+        late = int(np.count_nonzero(passed[0] == 0.0))
         self.streams.moments += len(moments) - late
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:
             self._warned = True
             _warn_late(self._late, self.count + self._late)
-        return out
+        return noted.transpose(2, 1, 0)
 
     def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
         """Mean, half width and the score that `moment` would have, (3, series), for this time: one step ahead by
@@ -174,7 +169,7 @@ class Channels:
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
             after, gap = np.empty(self.series), np.full(self.series, np.nan)
-            copy = Streams(*(part.copy() for part in self.rows), self.table)
+            copy = entry.Streams(*(part.copy() for part in self.rows), self.table)
             copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
             copy.slopes(after, np.empty_like(shares))
             out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
@@ -204,14 +199,3 @@ def _warn_late(late: int, moments: int) -> None:
         UserWarning,
         stacklevel=4,
     )
-
-
-def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], workers: int) -> None:
-    """`work` on every group, in so many threads; the numbers do not depend on that."""
-    if workers <= 1:
-        for group in groups:
-            work(group)
-        return
-    with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
-        for job in [pool.submit(work, group) for group in groups]:
-            job.result()

@@ -1,143 +1,72 @@
 """Sizes, codes and bounds of the record and of what works on it. `tools/structs.py` hands them to the kernels."""
 
-LARGEST = 1e75
-"""Largest value taken in, in size; its fourth power is a float64 still."""
-
-MOVED = 1e80
-"""Bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times."""
-
-SQUARED = MOVED**2
-"""Bound of squared errors."""
-
-LARGEST_TIME = 1e30
-"""Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
-
-MOST = 2**53
-"""Largest count: whole numbers up to here are exact as float64."""
-
-SMALLEST = 1e-200
-"""Squares below this count as zero: their own squares would leave the range of float64."""
-
+LARGEST = 1e75  # largest value taken in, in size; its fourth power is a float64 still
+MOVED = 1e80  # bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times
+SQUARED = MOVED**2  # bound of squared errors
+LARGEST_TIME = 1e30  # largest time in size, in whatever unit: nanoseconds since 1970 are 2e18
+MOST = 2**53  # largest count: whole numbers up to here are exact as float64
+SMALLEST = 1e-200  # squares below this count as zero: their own squares would leave the range of float64
 ROUNDING, ERROR_ROUNDING = 1e-17, 1e-15
 """Relative to the newest value: the smallest scale, a tenth of a float64's last digit; and root mean squares of errors
 that are rounding (some five last digits). Then no tail is known, and a score is at most log10(1 + errors seen): the
 largest of n + 1 comes with 1/(n + 1)."""
-
-LEAST = 1e-15
-"""Least probability that is stated: after 10^9 values one of 10^-15 is extrapolated by six decades."""
-
+LEAST = 1e-15  # least probability that is stated: after 10^9 values one of 10^-15 is extrapolated by six decades
 PRIOR_POWER, BOUND, TIDY = 1e12, 1e16, 64
 """Of solved readouts: prior variance of the weights times the mean square of the first features, which is next to no
 prior; largest squared norm of a factor times the mean square of the features, beyond which, in a direction the signal
 never excites, the next rounding error would be learned as signal (float64 has 16 digits); and the samples between
 applications of the factors' growth and bound."""
-
 LOWEST, HIGHEST = 0.01, 100.0
 """Bounds of the tracked quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
-
 TICK_TOLERANCE = 1e-4
 """How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by rounding."""
-
 ROUNDED = 1e-6
 """Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
 errors below this share of those that jitter makes, and errors below this share of a change."""
-
-RING = 4352
-"""Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
-
+RING = 4352  # recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)
 FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
-
 WINDOW = 20
 """Samples over which level and noise are averaged for alarms, and values seen before anything is called unusual. With
 10 or 40 NAB's development files score 4 to 5 points less."""
-
-LOGS = 32
-"""Logarithms of errors kept, for their mean over `WINDOW`."""
-
-SLOW = 3
-"""Slow means of alarms: level, spread, noise."""
+LOGS = 32  # logarithms of errors kept, for their mean over `WINDOW`
+SLOW = 3  # slow means of alarms: level, spread, noise
 
 # Seasons.
-
 LONGEST, SHORTEST = 2048, 4
 """Longest season in samples: half of what is kept, since a season must have been seen twice; and the shortest: shorter
 ones are alternations, which the solved members of the bank know."""
-
-MEAN_OF, MEANS = 32, 512
-"""Values in a mean, and means kept, for long seasons: 16 384 values in 4 kB of the record."""
-
-LONGEST_REST = 16
-"""Most checks in a row skipped after seasonal members did not help."""
+MEAN_OF, MEANS = 32, 512  # values in a mean, and means kept, for long seasons: 16 384 values in 4 kB of the record
 
 # Alarms.
-
 QUANTITIES, RANKED = 7, 5
 ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, SUM, PLACE = range(QUANTITIES)
 """Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`): that of the value is its
 `PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
-
-BLOCKS = 16
-"""Blocks whose maxima the sums of the last values are held in."""
-
-CENTROIDS = 48
-"""Centroids of a sketch. With 32 NAB's development files score 2 points less, with 64 as much."""
+CENTROIDS = 48  # centroids of a sketch. With 32 NAB's development files score 2 points less, with 64 as much
 
 # Gaps and sensors.
-
-OCTAVES = 13
-"""Classes of gaps by length, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
-
-TRIES = 16
-"""After this many values in a row without a tick, only every 16th is tried: continuous signals have none."""
+OCTAVES = 13  # classes of gaps by length, in octaves: 1, 2–3, 4–7, … and 4096 steps or more
+TRIES = 16  # after this many values in a row without a tick, only every 16th is tried: continuous signals have none
 
 # Timestamps.
-
-RECENT = 128
-"""Stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream."""
-
+RECENT = 128  # stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream
 HALF, QUARTER, EIGHTH = RECENT // 2, RECENT // 4, RECENT // 8
 """Parts of them: those a grid is fitted to, those after which it is looked for again, those before which nothing is
 decided."""
-
-WALKED = 2**15
-"""Steps of holes that are taken one by one, at most, until values have earned others: 40 ms of work."""
-
+WALKED = 2**15  # steps of holes that are taken one by one, at most, until values have earned others: 40 ms of work
 EARNED = 32
 """Steps of holes that every value pays for: it costs 32 steps on average (some 40 µs) and 40 ms at worst, whatever its
 stamp is. What is left of a hole is passed over."""
-
-PARTS = 6
-"""Parts in which the typical interval is tried as a step."""
-
-FINE, AGAIN, ANOTHER, NONE, TRUE = range(5)
-"""What a check of the grid finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid,
-but values truly taken at stamps that jitter about it."""
-
-ON_GRID, RANDOM, JITTER = range(3)
-"""How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
-
+PARTS = 6  # parts in which the typical interval is tried as a step
+FINE, ANOTHER, NONE = range(3)
+"""What a check of the grid finds: nothing to do; another grid; none, or none that true times would be read by."""
 DEGREES = (1, 3, 5, 7, 9, 11, 13)
 NODES = DEGREES[-1] + 1
 """Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
-
 PATH = 3
 """Least degree of the path of forecasts between steps: that is smooth, also where samples are joined by straight
 lines."""
-
 READINGS = 2
 AS_NOISE, THEN = range(READINGS)
 """The readings of a stamp off its grid: it is noise; or the value was taken then, on the path of the forecasts."""
-
-# Several values ahead.
-
-KEPT, NEWEST, WIDEST = 8192, 6, 18
-"""Values kept (what is solved anew when seasons are found), newest lags read, and lags at most: six a season."""
-
-AHEAD_SLOW = 2
-AHEAD_FEATURES = WIDEST + 2 + AHEAD_SLOW + 1
-"""Lags, two seasonal profiles, slow means, one constant."""
-
-AHEAD_SETS, AHEAD_READOUTS = 2, 4
-AHEAD_MEMBERS = AHEAD_READOUTS + 2
-"""Sets of normal equations, readouts solved from them, and with these the copy (the first) and the bank (the last)."""

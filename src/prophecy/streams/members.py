@@ -104,7 +104,9 @@ SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
 FIXED = SHORTS + LONGS * len(WINDOWS)
 BANK = FIXED + AWAKE
 MEMBERS = FIXED + len(SOLVED) + len(SEASONAL)
-"""Constructed members, those that never sleep (the bank), and all of them, the sleeping ones last."""
+AHEAD_MEMBERS = MEMBERS - FIXED + 2
+"""Constructed members, those that never sleep (the bank), and all of them, the sleeping ones last. Farther ahead:
+those that are not constructed, the copy and the bank rolled on."""
 
 ROW = 8
 """Rows of tables and factors are padded with zeros to a multiple of this many numbers, which vectorises."""

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.frames.clock import is_frame
 from prophecy.frames.collect import read
-from prophecy.frames.source import Source
+from prophecy.frames.source import Source, is_frame
 from prophecy.streams.arguments import as_moments, checked_level, checked_times, one_moment, step, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
@@ -30,12 +29,12 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 7  # of saved files; others are refused
+FORMAT = 9  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
 class Prophecy:
-    """A bank of exact systems and of readouts solved in context, mixed by how well each has predicted lately.
+    """A stream that is predicted value by value, by a bank of models mixed by how well each has predicted lately.
 
     channels: None for a stream of numbers, or how many numbers arrive at each moment; each is predicted on its own.
     dt: the regular step between values in seconds or as a timedelta, the unit of `derivative`; by default the first

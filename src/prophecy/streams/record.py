@@ -50,7 +50,8 @@ _SOLVED = (len(m.SOLVED),)
 FIELDS = (
     Field("hold", WHOLE, (), 0, 1, "flag", "1 where a gap repeats the last value, 0 where it is filled by prediction"),
     Field("count", WHOLE, (), 0, n.MOST, "samples", "moments since the first value, gaps included"),
-    Field("gap", WHOLE, (), 0, n.MOST, "samples", "values missing since the last known one"),
+    Field("gap", WHOLE, (), 0, n.MOST, "samples", "values missing, or not believed, since the last known one"),
+    Field("crossed", WHOLE, (), 0, n.MOST, "samples", "those of them that were taken one by one"),
     Field("known", WHOLE, (), 0, n.MOST, "samples", "known values"),
     Field("spacing", REAL, (), 1, n.MOST, "samples", "usual distance between known values"),
     Field("learned", WHOLE, (), 0, n.MOST, "samples", "values learned from"),
@@ -72,13 +73,10 @@ FIELDS = (
     Field("tail", REAL, (), 0, 4, "1", "mean logarithm by which errors beyond the quantile of level 0.98 pass it"),
     Field("bias", REAL, (m.FIXED,), -n.MOVED, n.MOVED, "signal", "average error of each constructed member"),
     Field("squared_bias", REAL, (m.FIXED,), 0, n.SQUARED, "signal²", "average of its square"),
-    Field("factor", REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
     Field("growth", REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
     Field("readout", REAL, (len(m.SOLVED), m.WIDTH), -1e200, 1e200, "1", "weights of the solved members"),
     Field("power", REAL, _SOLVED, 0, n.SQUARED, "signal²", "mean square of each solved member's features"),
     Field("begun", WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
-    Field("drift", REAL, (len(m.WINDOWS), m.ORDER), -n.MOVED, n.MOVED, "1", "what a slope of 1 since the gap adds"),
-    Field("alternation_drift", REAL, (2,), -n.MOVED, n.MOVED, "1", "what it adds to the alternations"),
     Field("same", WHOLE, (), 0, n.MOST, "samples", "values equal to the newest, in a row before it"),
     Field("longest", WHOLE, (), 0, n.MOST, "samples", "the most equal values in a row, before the current ones"),
     Field("rests", WHOLE, (), 0, n.MOST, "1", "runs of 16 or more differences of 0, before the current one"),
@@ -87,7 +85,6 @@ FIELDS = (
     Field("tick_misses", WHOLE, (), 0, n.TRIES, "samples", "differences in a row that were not"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild values in a row until now, not yet confirmed"),
     Field("doubted", REAL, (2,), -n.MOVED, n.MOVED, "signal", "their errors"),
-    Field("withheld", REAL, (2,), -n.MOVED, n.MOVED, "signal", "how far each lies beyond what was believed of it"),
     Field("gap_seen", WHOLE, (n.OCTAVES,), 0, n.MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
     Field("gap_error", REAL, (n.OCTAVES,), 0, n.MOVED, "signal", "largest recent error right after each kind"),
     Field("shrink_ahead", REAL, (2,), -n.MOVED, n.MOVED, "signal", "next change, by the members and shrunk"),
@@ -100,18 +97,11 @@ FIELDS = (
     Field("season_strength", REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
     Field("season_check", WHOLE, (), 0, 2 * n.MOST, "samples", "count at which seasons are looked for next"),
     Field("season_on", WHOLE, (), 0, 1, "flag", "1 while the seasonal members run"),
-    Field("season_rest", WHOLE, (), 0, n.LONGEST_REST, "checks", "checks to skip, since the members did not help"),
-    Field("season_rests", WHOLE, (), 0, n.LONGEST_REST, "checks", "how many were skipped the last time"),
     Field("season_seen", WHOLE, (), 0, n.MOST, "samples", "values the seasonal readouts have learned from"),
     Field("season_errors", REAL, (len(m.SOLVED) - m.AWAKE,), 0, n.MOVED, "signal", "their mean absolute errors"),
     Field("season_alone", REAL, (), -n.MOVED, n.MOVED, "signal", "next change, as the bank without them predicts it"),
     Field("season_sums", REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
-    Field(
-        *("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags"),
-        "a bit for each place of the ring: 1 is missing",
-    ),
     Field("season_blocks", WHOLE, (), 0, n.MOST, "blocks", "means of 32 values taken so far"),
-    Field("season_means", REAL, (n.MEANS,), -n.MOVED, n.MOVED, "signal", "the last of them, for long seasons"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", WHOLE, (), 0, n.MOST, "samples", "values ranked so far"),
     Field("alarm_error", REAL, (), 0, n.MOVED, "signal", "mean absolute error of all forecasts"),
@@ -136,9 +126,16 @@ FIELDS = (
     Field("alarm_square", REAL, (), 0, n.SQUARED, "signal²", "its mean square"),
     Field("alarm_drift", REAL, (), -n.MOVED, n.MOVED, "signal", "drift a value, as far as it is certain"),
     Field("alarm_origin", REAL, (), -n.MOVED, n.MOVED, "signal", "sum of these: how far the stream has drifted"),
-    Field("alarm_block", REAL, (n.BLOCKS,), 0, 100, "log10", "largest sum of ranks in each of the last blocks"),
-    Field("alarm_place", WHOLE, (), 0, n.BLOCKS - 1, "1", "the current block"),
+    Field("alarm_peak", REAL, (), 0, 100, "log10", "largest sum of ranks in this block"),
+    Field("alarm_last_peak", REAL, (), 0, 100, "log10", "largest sum of ranks in the block before"),
     Field("alarm_left", WHOLE, (), 0, n.MOST, "samples", "values until the block is full"),
+    # What every value needs comes first, up to the factors of members that never sleep (`Streams.take`).
+    Field("factor", REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
+    Field(
+        *("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags"),
+        "a bit for each place of the ring: 1 is missing",
+    ),
+    Field("season_means", REAL, (n.MEANS,), -n.MOVED, n.MOVED, "signal", "the last of them, for long seasons"),
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
 
@@ -148,7 +145,7 @@ _FARTHEST = 1e7 * n.LARGEST_TIME
 CLOCK_FIELDS = (
     Field("count", WHOLE, (), 0, n.MOST, "stamps", "stamps taken"),
     Field("given", WHOLE, (), 0, 1, "flag", "1 where the user gave the step"),
-    Field("irregular", WHOLE, (), 0, n.JITTER, "code", "`ON_GRID`, `RANDOM` or `JITTER`"),
+    Field("irregular", WHOLE, (), 0, 1, "flag", "1 where values are brought to the grid by interpolation"),
     Field("late", WHOLE, (), 0, n.MOST, "stamps", "stamps in a row before the newest"),
     Field("coarse", WHOLE, (), 0, n.MOST, "stamps", "intervals in a row of two steps or more"),
     Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
@@ -178,13 +175,17 @@ SAMPLE_FIELDS = (
         "fit", REAL, (len(n.DEGREES),), 0, n.SQUARED, "signal²", "errors of samples from their neighbours, by degree"
     ),
     Field(
-        *("carry", REAL, (3,), -n.SQUARED, n.SQUARED, "signal²"),
-        "squared errors of forecasts, errors times distances of the sample before from its path, squares of these",
+        "carry",
+        REAL,
+        (2,),
+        -n.SQUARED,
+        n.SQUARED,
+        "signal²",
+        "errors times distances of the sample before from its path, squares of these",
     ),
     Field("compared", WHOLE, (), 0, n.MOST, "samples", "values that `reading` was judged by"),
     Field("reading", REAL, (n.READINGS,), 0, n.SQUARED, "signal²", "errors by reading: the stamp is noise, or true"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
-    Field("doubted", REAL, (2,), -n.MOVED, n.MOVED, "signal", "their errors"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
 """All means."""
@@ -192,29 +193,18 @@ SAMPLE_FIELDS = (
 _SUM = 1e300
 """Bound of sums over a stream."""
 
-_F = n.AHEAD_FEATURES
-
 AHEAD_FIELDS = (
-    Field("seen", WHOLE, (), 0, n.MOST, "values", "values so far"),
-    Field("learned", WHOLE, (), 0, n.MOST, "values", "values that were predicted and came"),
-    Field("period", WHOLE, (2,), 0, n.LONGEST, "values", "seasons whose lags are read, the shorter first; 0 for none"),
     Field("copied", REAL, (), 0, _SUM, "signal", "sum of the absolute errors of copying"),
     Field("excess", REAL, (), -_SUM, _SUM, "signal", "by how much ours exceeds it"),
     Field("pending", REAL, (), -_SUM, _SUM, "signal", "sum of the distances from the copy that wait to be judged"),
-    Field("usual", REAL, (), 0, n.MOVED, "signal", "mean absolute difference"),
-    Field("slow", REAL, (n.AHEAD_SLOW,), -n.LARGEST, n.LARGEST, "signal", "slow means"),
-    Field("loss", REAL, (n.AHEAD_MEMBERS,), 0, _SUM, "signal", "discounted sums of the members' absolute errors"),
-    Field("power", REAL, (n.AHEAD_SETS, _F, _F), -_SUM, _SUM, "signal²", "normal equations: features by features"),
-    Field("moment", REAL, (n.AHEAD_SETS, _F), -_SUM, _SUM, "signal²", "features by the changes that came"),
-    Field("weights", REAL, (n.AHEAD_READOUTS, _F), -_SUM, _SUM, "1", "their solutions"),
-    Field("ring", REAL, (n.KEPT,), -n.LARGEST, n.LARGEST, "signal", "the last values"),
 )
-"""Predictions several values ahead (`ahead`): what is known of all of them."""
+"""Predictions several values ahead (`ahead`): what is known of all of them, beside three records."""
 
 WAITING_FIELDS = (
-    Field("features", REAL, (_F,), -_SUM, _SUM, "signal", "what it was read from"),
+    Field("feature", REAL, (m.AROUND,), -n.MOVED, n.MOVED, "signal", "the bank's features then"),
+    Field("change", REAL, (m.AHEAD_MEMBERS,), -n.MOVED, n.MOVED, "signal", "the change, as each member predicts it"),
+    Field("start", REAL, (), -n.LARGEST, n.LARGEST, "signal", "what it is a change from: the newest, as believed"),
     Field("last", REAL, (), -n.LARGEST, n.LARGEST, "signal", "the newest value then", True),
-    Field("due", REAL, (n.AHEAD_MEMBERS,), -_SUM, _SUM, "signal", "as each member predicts it", True),
     Field("mixed", REAL, (), -_SUM, _SUM, "signal", "the prediction", True),
 )
 """One prediction that waits for its value."""

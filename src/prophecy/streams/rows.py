@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.streams import members as m
-from prophecy.streams.kernels.entry import begin_all, layout
-from prophecy.streams.limits import ON_GRID, RECENT, RING, SHORTEST
+from prophecy.streams.kernels import entry
+from prophecy.streams.limits import RECENT, RING, SHORTEST
 from prophecy.streams.record import (
     AHEAD_FIELDS,
     CLOCK_FIELDS,
@@ -41,7 +41,7 @@ def offsets(dtype: np.dtype[Any], start: int = 0) -> dict[str, int]:
 
 def check_layout(dtypes: dict[str, Any]) -> None:
     """Refuse records that NumPy lays out otherwise than the compiler did."""
-    compiled = layout()
+    compiled = entry.layout()
     for name, dtype in dtypes.items():
         if compiled[name] != [dtype.itemsize, *offsets(dtype).values()]:
             raise ImportError(f"{name} is laid out otherwise than when prophecy was compiled; build it again")
@@ -117,7 +117,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     """Records of `count` streams that have seen nothing."""
     records = np.zeros(count, dtype=RECORD)
     records["hold"] = hold
-    begin_all(records, table)
+    entry.begin_all(records, table)
     return records
 
 
@@ -170,7 +170,7 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
 def _has_one_stamp(clocks: NDArray[np.void]) -> NDArray[np.bool_]:
     """Clocks that know no stamp but the first, come once or several times: there is no step yet."""
     other = (clocks["recent"] != clocks["last"][:, None]) & (np.arange(RECENT) < clocks["count"][:, None])
-    return np.asarray(~other.any(axis=1) & (clocks["irregular"] == ON_GRID))
+    return np.asarray(~other.any(axis=1) & (clocks["irregular"] == 0))
 
 
 def _off_grid(clocks: NDArray[np.void], settings: Settings = DEFAULT) -> NDArray[np.bool_]:

@@ -1,12 +1,10 @@
 """The numbers that steer a stream, each with its unit and the reason for it. `Prophecy(settings=...)` takes others.
 
 `replace(DEFAULT, alarms=replace(DEFAULT.alarms, far=6.0))`, with `dataclasses.replace`, is how ablations are made.
-Compiled code reads all of them from the table it is handed (`table.TABLE`), so nothing is compiled anew for others.
-
 Sizes, codes and limits of float64 are beside the record (`limits`): they fix its layout, and with it the format of
-files. Where a reason names a page, it is a page of the report. "Half, twice" is what these do to the mean squared error
-of 48 streams (geometric mean of all but the one that moves most; benchmarks/bank_ideas.py). Numbers without it move no
-error by 0.1 %: what they are for is intervals, scores, alarms, slopes or time.
+files. "Half, twice" is what these do to the mean squared error
+of 48 streams (geometric mean of all but the one that moves most; benchmarks/bank_ideas.py of commit 966f295). Numbers
+without it move no error by 0.1 %: what they are for is intervals, scores, alarms, slopes or time.
 """
 
 from __future__ import annotations
@@ -99,7 +97,7 @@ def places(group: Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class PeriodSettings(Group):
-    """What is proposed as a season (`kernels/periods.py`). Shares are of the power of a series."""
+    """What is proposed as a season (`kernels/periods.pyx`). Shares are of the power of a series."""
 
     least: Share = 0.05
     """Share that a season explains, at least; of values less their line twice that. With 0.1 the seventh column of
@@ -108,9 +106,8 @@ class PeriodSettings(Group):
     """Standard deviations of an autocorrelation of white noise that the share must reach. Half, twice: 0.0,
     +0.3 %."""
     wander: Share = 0.15
-    """Share of a season's strongest tone that may change from stretch to stretch. With 0.2 twice as many resonances
-    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half, and real days are lost.
-    Half, twice: +0.2, -0.1 %."""
+    """Share of a season's strongest tone that may fade with the lag (`periods.tone`). Half of it loses days of ETTh1;
+    half, twice, on its columns: +2.6, 0.0 %."""
     same: Share = 0.05
     """Loss of a season that explains as much as another one; of one that is no whole number of samples three times
     that, since the autocorrelation is known at whole lags only. Half, twice: 0.0, +2.8 %."""
@@ -120,18 +117,15 @@ class PeriodSettings(Group):
 
 @dataclass(frozen=True)
 class SeasonalSettings(Group):
-    """The members that use the seasons (`kernels/seasonal.py`)."""
+    """The members that use the seasons (`kernels/seasonal.pyx`)."""
 
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %. Half,
     twice: +0.4, -0.4 %."""
     bank: Share = 0.3
     joined: Share = 0.8
-    """Share of all others in the prior while seasonal members are awake, and their weight when these wake: they were
-    solved from the past, the errors of the others are known. They may overtake them within some ten values. The
-    seasonal members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""
-    useless: Share = 0.998
-    """Seasonal members go to sleep unless the mean absolute error with them is below this share of the bank's own."""
+    """Share of all others in the prior while seasonal members are awake, and their weight when these wake; the seasonal
+    members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""
     useful: Share = 0.98
     """Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's
     own: what improves forecasts is kept though its amplitude varies."""
@@ -139,7 +133,7 @@ class SeasonalSettings(Group):
 
 @dataclass(frozen=True)
 class AlarmSettings(Group):
-    """When a stretch is unusual (`kernels/alarms.py`). Sums and confidences are in decades: -log10 of probabilities.
+    """When a stretch is unusual (`kernels/alarms.pyx`). Sums and confidences are in decades: -log10 of probabilities.
 
     Chosen on NAB's 38 development files (benchmarks/nab.py) and on eighteen kinds of streams in which nothing happens,
     so that an alarm of 1 - rate comes on at most that share of the rows (benchmarks/streams.py, part `alarms`).
@@ -156,8 +150,7 @@ class AlarmSettings(Group):
     those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
     alone: float = 3.4
     """-log10 of an error's own tail probability, by its score and by its rank, from which it is reported whatever the
-    other ranks are; also the confidence that a flat line or noise of another size is reported with, once. Of six jumps
-    by five steps of a growing sum of random steps all are found, one without this."""
+    other ranks are; also the confidence that a flat line or noise of another size is reported with, once."""
     improbable: float = 8.0
     """-log10 of the probability below which differences of 0 in a row are a flat line, if each were 0 as often as until
     then. It is twice as long as any before, or such rests are rarer than `alone` says."""
@@ -175,7 +168,7 @@ class AlarmSettings(Group):
 
 @dataclass(frozen=True)
 class ClockSettings(Group):
-    """How timestamps are read and how values off the grid are brought to it (`kernels/clock.py`). Steps are the grid's.
+    """How timestamps are read and values brought to the grid (`kernels/clock.pyx`). Steps are the grid's.
 
     Chosen on signals with and without noise whose stamps jitter, are rounded or come at random (benchmarks/streams.py,
     parts `jitter` and `irregular`). How many stamps anything is averaged over follows from how many are kept
@@ -198,12 +191,10 @@ class ClockSettings(Group):
     """Steps of a hole beyond which the clock was set forward: 36 hours at one value a second."""
     steady: float = 400.0
     """Stamps over which phase and step of the grid are fitted, at least: by least squares over all since the last time
-    the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to the next by
-    0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
+    the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 %."""
     rounded: Share = 0.75
-    """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known
-    by. A fit of 400 stamps of steps of nearly 4/3 units has taken their errors, which drift with them, for part of
-    the step, and is off by a third of a unit when they wrap. Half, twice: 0.0, +0.1 %."""
+    """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by.
+    Half, twice: 0.0, +0.1 %."""
     changed: Share = 0.02
     """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
     of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
@@ -222,38 +213,13 @@ class ClockSettings(Group):
 
 @dataclass(frozen=True)
 class AheadSettings(Group):
-    """Predictions h values ahead (`ahead.py`): readouts solved for one distance, and how they are mixed.
-
-    Beside each stands what others do to the mean absolute error 4 and 24 values ahead: geometric means over ETTh1's
-    columns and the measured series of the report, the even ones of 24 series first, then the odd ones (version 0.2.0).
-    """
+    """Predictions h values ahead (`ahead.py`)."""
 
     allowed: Share = 0.018
     """Of copying's error, by which ours may exceed it: just below the 2 % that are promised, for rows a user counts
     differently."""
     share: float = 3.0
     """Of the room left, spread over h predictions: after h of them 95 % of it is in use."""
-    slow: tuple[Share, ...] = (0.03, 0.002)
-    """Rates per value of the slow means among the features. Half: +0.1, +0.2; -0.1, 0.0 %. Twice: -0.4, -0.2; -0.3,
-    -0.1 %."""
-    solved_every: int = 16
-    """Values between two solutions, of four systems of 31 unknowns each. 8, for twice as many of them: -0.1, +0.1;
-    -0.7, -0.4 %. 32: 0.0, +0.0; -0.7, +0.2 %."""
-    forgetting: Share = 0.998
-    """Per value, of the second set of normal equations; the first forgets nothing. Memories of 250 values: -0.6, -0.8;
-    0.0, +0.2 %. 1000: +0.9, +0.8; +0.2, +0.3 %. 2000: +1.3, +1.1; +0.4, +0.7 %."""
-    ridges: tuple[float, ...] = (1e-3, 0.3)
-    """Of each feature's power, of the two readouts of a set; the second hardly leaves the copy. Half: -0.1, -0.2; -0.5,
-    +0.2 %. Twice: +0.2, +0.1; +0.5, +0.1 %."""
-    discount: Share = 0.999
-    """Per value, of the errors members are weighed by. 0.998: -0.3, -0.2; -0.3, +0.1 %. 0.9995: +0.2, +0.1; +0.2,
-    0.0 %."""
-    sharpness: float = 0.03
-    """A member whose errors are this share above the best has e^-1 of its weight. Half: +0.2, +0.2; +0.1, +0.6 %.
-    Twice: -0.3, -0.2; -0.4, -0.5 %."""
-    handicap: float = 8.0
-    """Usual steps a member must be ahead before it counts as much as the copy. 4: 0.0, -0.0; 0.0, -0.2 %. 16: 0.0,
-    +0.0; 0.0, +0.2 %."""
     rolled: int = 48
     """Distance up to which the bank is rolled forward beside them: it costs h steps a value."""
 
@@ -265,21 +231,16 @@ class Settings(Group):
     # The mixture.
     discount: Share = 0.985
     """Factor per sample of past squared errors in a member's scale: 67 samples of memory, between the 30 that noise
-    needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes). Half,
-    twice: +0.4, +0.5 %."""
+    needs and the 100 after which a change of regime is noticed late. Half, twice: +0.4, +0.5 %."""
     share: Share = 0.01
     """Probability per sample with which another member takes over, in the fixed-share update; costs 0.01 nats a
-    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the
-    squared error of short series is 0.5 % less, that of exactly repeated steps four times as large. Half, twice:
-    +0.9, +0.3 %."""
+    sample at most, and lets a member that was wrong come back within about 10 samples. Half, twice: +0.9, +0.3 %."""
     block: int = 8
     """Samples that the first error counts for in a scale, and samples between two updates of the ceiling of scales:
     a jump is forgotten after two of them. Half, twice: 0.0, +0.4 %."""
     ceiling: float = 3.0
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a
-    jump is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds
-    once in 1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two
-    costs short series. Half, twice: +0.8, +0.5 %."""
+    jump is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Half, twice: +0.8, +0.5 %."""
     shrink_discount: Share = 0.99
     """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.py`):
     100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less. Half, twice: -0.1, +0.1 %."""
@@ -287,8 +248,7 @@ class Settings(Group):
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few. Half, twice:
     +1.0, -0.7 %."""
     alternating: tuple[Share, ...] = (0.9, 0.98)
-    """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a
-    smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
+    """Poles -ρ of the two filters that hold what alternates from sample to sample: 16 lags leave 5 %."""
 
     # Readouts solved in context.
     solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998, 0.999, 0.998, 0.995)
@@ -313,22 +273,20 @@ class Settings(Group):
     rate: float = 0.03
     first_rate: float = 0.15
     """Step of the tracked quantiles, in their logarithm: a level is reached from a factor e away in 33 errors. The
-    second while fewer than 2 errors were to be expected beyond a quantile, falling in proportion to their number. With
-    0.03 throughout, 0.4 % of 10 000 values of Student's t(2) lie outside intervals of level 0.999, with this 0.16 %;
-    with 0.3 it is 0.12 %, but five gross errors hide the sixth."""
+    second while fewer than 2 errors were to be expected beyond a quantile, falling in proportion to their number: of
+    10 000 values of Student's t(2) 0.16 % lie outside intervals of level 0.999, without it 0.4 %."""
     seen_beyond: float = 5.0
     excess_allowed: float = 0.25
     """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far
     as the distances of the known ones let expect, less this many standard errors (of a logarithm over a count). In
-    5 000 values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without), of Laplace's law with 0.6e-3
-    (1.3e-3), of a normal law with 0.8e-3 (0.9e-3); errors of 5 to 10 deviations in normal noise score what they did."""
+    5 000 values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without)."""
     tail_over: int = 64
     """Errors beyond the quantile of level 0.98 that the heaviness of their tail is averaged over: some 3200 values."""
     few: float = 2.0
     """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
     decade: float = 15.0
-    """Errors known for each unit of a score, where that allows more than log10(1 + errors known): 3.3 takes 50 of them.
-    The first errors of a stream are far from normal; without this 2 to 4 % of the scores of rows 2 to 9 passed 3.3."""
+    """Errors known for each unit of a score, where that allows more than log10(1 + errors known): without this 2 to 4 %
+    of the scores of rows 2 to 9 passed 3.3."""
 
     # The derivative.
     plain: float = 1.5
@@ -345,13 +303,11 @@ class Settings(Group):
     """Values over which the usual spacing is averaged. Half, twice: -0.1, -0.2 %."""
     gap_reach: float = 2.0
     """How far beyond all values known a forecast may go, in largest recent changes for each step; and half as much
-    again in terms of the mean speed at which all that was seen was passed through: a line needs 1 of both, a
-    parabola ends at twice that. Half, twice: +0.1, -0.3 %."""
+    again in terms of the mean speed at which all that was seen was passed through. Half, twice: +0.1, -0.3 %."""
     gap_fades: Share = 0.97
     """Factor of the largest error after gaps of one length with every further such gap."""
     gap_few: float = 6.0
-    """Intervals across gaps are 1 + gap_few/n^1.5 times that error after n of them: the next one is larger than the
-    largest of n with probability 1/(n + 1), and of normal ones six times the first holds nine in ten."""
+    """Intervals across gaps are 1 + gap_few/n^1.5 times that error after n of them: nine in ten of normal ones."""
 
     # Sensors.
     stuck: int = 16

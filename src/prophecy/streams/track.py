@@ -42,7 +42,7 @@ class Followed(Track):
 
     def to_frame(self) -> Any:
         """A frame of the kind that came in: a row for each time, with its forecast, interval, score and alarm."""
-        from prophecy.tables.framing import track_frame
+        from prophecy.tables.forecasting import track_frame
 
         return track_frame(self)
 
@@ -76,6 +76,7 @@ class Followed(Track):
         return f"<Followed: {rows:,} values{channels}, each with mean, lower, upper, score and alarm>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.notebook import of_followed
+        from prophecy.tables.pictures import of_streams
 
-        return of_followed(self)
+        names = self.source.names
+        return of_streams(repr(self), zip(names, self.source.series.values.T, strict=True), len(names))

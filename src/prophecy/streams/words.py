@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, ERROR_ROUNDING, JITTER, QUARTER, RANDOM, THEN, VALUE
+from prophecy.streams.limits import AS_NOISE, ERROR_ROUNDING, QUARTER, THEN, VALUE
 from prophecy.streams.members import BANK, SEASONAL
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
@@ -42,8 +42,9 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     lines.append(_about_slope(stream.slope()[1][series], float(shares[BANK:].sum())))
     lines += _about_time(stream, record)
     lines += _about_sensor(record, stream.settings)
-    if record["gap"]:
-        lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
+    missing = record["gap"] - record["doubts"]
+    if missing:
+        lines.append(f"{missing} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
 
 
@@ -114,18 +115,17 @@ def _about_time(stream: Channels, record: Any) -> list[str]:
     if not stream.stamped:
         return []
     step = _counted(stream.dt, "seconds")
-    how = int(stream.clocks["irregular"][0])
-    if how == RANDOM:
+    if stream.is_irregular:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
     line = f"Times lie on a grid of {step}."
     unit = float(stream.clocks["unit"][0])
     if unit > 0.0:
         line += f" Stamps are rounded to whole multiples of {_counted(unit, 'seconds')}."
     errors = stream.samples["reading"][0]
-    if how == JITTER or stream.samples["compared"][0] > QUARTER:
+    if stream.samples["compared"][0] > QUARTER:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or errors[THEN] < stream.settings.clock.better * errors[AS_NOISE]
+            if errors[THEN] < stream.settings.clock.better * errors[AS_NOISE]
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,13 @@ from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
 from prophecy.frames.table import unstacked
-from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
-from prophecy.tables.regressors import Regressors
-from prophecy.tables.rivals import Model, rivals
+from prophecy.tables.forecasting import Asked, Bounds, Progress, Season, shown
 
 if TYPE_CHECKING:
     from prophecy.forecasting.settings import Settings as ForecastSettings
 
 Array = NDArray[np.float64]
+Model = Callable[[Array, int, float, int], Forecast]  # (context, horizon, level, season) -> forecast, (time,) alone
 
 OURS = "prophecy"
 PROBABILITIES: Array = np.arange(0.05, 1.0, 0.05)  # 19 quantiles for the CRPS, spread evenly
@@ -111,9 +111,9 @@ class Backtest:
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
         """The first series with what was forecast in every fold, and every model's error; see `Forecast.plot`."""
-        from prophecy.tables.pictures import plot_backtest
+        from prophecy.tables.pictures import Picture, drawn, of_backtest
 
-        return plot_backtest(self, path, interactive, **options)
+        return drawn(Picture("", of_backtest(self)), path, interactive, **options)
 
     def __repr__(self) -> str:
         return self.table()
@@ -155,49 +155,38 @@ def backtest(
         sources = split(data, key, time, columns, duplicates)
     else:
         sources = {"": read(data, time, columns, duplicates)}
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
-    return backtest_sources(sources, horizon, folds, step, against, season, known, options, jobs, progress)
+    asked = Asked(horizon, level, season, bounds, known, settings)
+    return backtest_sources(sources, asked, folds, step, against, jobs, progress)
 
 
 def backtest_sources(
-    sources: dict[Key, Source],
-    horizon: int,
-    folds: int,
-    step: int | None,
-    against: Any,
-    season: Season,
-    known: Any,
-    options: dict[str, Any],
-    jobs: int | None,
-    progress: Progress | bool | None,
-) -> Backtest:
-    """`backtest` of series that were read already; `options` are level, bounds and settings of `forecast`."""
-    horizon, folds = _checks.whole("horizon", horizon), _checks.whole("folds", folds)
+    sources: dict[Key, Source], asked: Asked, folds: int, step: int | None, against: Any, jobs: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Backtest:  # fmt: skip
+    """`backtest` of series that were read already."""
+    horizon, folds, others = asked.horizon, _checks.whole("folds", folds), rivals(against)
     step = horizon if step is None else _checks.whole("step", step)
-    _checks.seasons(season)
-    others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
-    regressors = Regressors(known)
-    tasks = [_fold(sources[name], cut, horizon, season, regressors) for name, cuts in plan.items() for cut in cuts]
-    from prophecy.forecasting.batch import in_order  # loads the models, before processes share them
+    tasks = [asked.task(sources[name], cut) for name, cuts in plan.items() for cut in cuts]
+    from prophecy.forecasting.batch import in_order
 
     with shown(progress, len(tasks), "fold") as tell:
-        one = partial(solve_task, horizon=horizon, **options)
-        ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]
+        ours = iter(in_order(asked.solver(), tasks, jobs, tell))  # type: ignore[arg-type]
     scores, paths = [], {}
     first = next(iter(sources))
     for name, cuts in plan.items():
-        source, period = sources[name], _period(sources[name], season)
+        source, period = sources[name], _period(sources[name], asked.season)
         for fold, cut in enumerate(cuts):
             made: dict[str, Forecast | Failure] = {OURS: next(ours)}
             for title, model in others.items():
-                made[title] = _rival(model, source, cut, horizon, level, period)
+                made[title] = _rival(model, source, cut, horizon, asked.level, period)
             for title, found in made.items():
                 scores.append(_scored(title, name, fold, source, cut, horizon, found, period))
                 if name == first and isinstance(found, Forecast):
                     paths[title, fold] = found
     scores.sort(key=lambda score: [OURS, *others].index(score.model))
-    return Backtest(tuple(scores), level, horizon, sources[first].notes(), sources[first], paths, tuple(plan[first]))
+    start = sources[first]
+    return Backtest(tuple(scores), asked.level, horizon, start.notes(), start, paths, tuple(plan[first]))
 
 
 def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> list[int]:
@@ -212,13 +201,6 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
         short = "1 row is" if rows == 1 else f"{rows} rows are"
         raise ValueError(f"{which}{short} too few for {folds} folds of {horizon} rows; {way}")
     return cuts
-
-
-def _fold(source: Source, cut: int, horizon: int, season: Season, known: Regressors) -> Task:
-    found = known(source, 0)
-    part = None if found is None else replace(found, values=found.values[: cut + horizon])
-    seasons = source.series.seasons(cut) or None if season is None else season
-    return Task(source.values[:cut], seasons, part)
 
 
 def _period(source: Source, season: Season) -> int:
@@ -277,3 +259,116 @@ def _mean(values: Iterable[float], squares: bool) -> float:
 
 def _cell(value: float) -> str:
     return "–" if not np.isfinite(value) else f"{value:.4g}"
+
+
+def seasonal_naive(context: Array, horizon: int, level: float, season: int) -> Forecast:
+    """The last season again and again (the last value where there is none); widths grow with the seasons ahead."""
+    known = _filled(context)
+    season = season if len(known) > season else 1
+    ahead = np.arange(horizon)
+    mean = known[len(known) - season + ahead % season]
+    deviation = _rms(known[season:] - known[:-season])
+    return _normal(mean, deviation * np.sqrt(ahead // season + 1), level, "seasonal naive")
+
+
+def drift(context: Array, horizon: int, level: float, season: int) -> Forecast:
+    """The straight line through the first and the last value."""
+    known = _filled(context)
+    ahead, count = np.arange(1, horizon + 1), max(len(known) - 1, 1)
+    slope = (known[-1] - known[0]) / count
+    deviation = _rms(np.diff(known) - slope)
+    return _normal(known[-1] + ahead * slope, deviation * np.sqrt(ahead * (1 + ahead / count)), level, "drift")
+
+
+def mean(context: Array, horizon: int, level: float, season: int) -> Forecast:
+    """The mean of the context."""
+    known = context[np.isfinite(context)]
+    deviation = _rms(known - known.mean()) * np.sqrt(1 + 1 / len(known))
+    return _normal(np.full(horizon, known.mean()), np.full(horizon, deviation), level, "mean")
+
+
+SIMPLE: dict[str, Model] = {"seasonal naive": seasonal_naive, "drift": drift, "mean": mean}
+
+
+def rivals(against: Any) -> dict[str, Model]:
+    """Named models out of names of simple ones, callables, sktime forecasters and statsforecast models."""
+    if isinstance(against, str) or not isinstance(against, Mapping | Sequence):
+        against = [against]
+    named = against.items() if isinstance(against, Mapping) else ((None, model) for model in against)
+    made: dict[str, Model] = {}
+    for name, model in named:
+        if isinstance(model, str):
+            if model not in SIMPLE:
+                raise ValueError(f"against names {model!r}; the simple ones are {', '.join(map(repr, SIMPLE))}")
+            made[name or model] = SIMPLE[model]
+            continue
+        title = str(name or getattr(model, "alias", None) or getattr(model, "__name__", None) or type(model).__name__)
+        if title in made or title == "prophecy":
+            raise ValueError(f"two models are called {title!r}; name them: against={{'one': …, 'other': …}}")
+        made[title] = _wrapped(model)
+    return made
+
+
+def _wrapped(model: Any) -> Model:
+    if hasattr(model, "clone") and hasattr(model, "fit") and hasattr(model, "predict"):
+        return lambda context, horizon, level, season: _sktime(model, context, horizon, level)
+    if hasattr(model, "forecast") and hasattr(model, "fit"):
+        return lambda context, horizon, level, season: _statsforecast(model, context, horizon, level)
+    if callable(model):
+        return lambda context, horizon, level, season: _called(model, context, horizon, level)
+    raise TypeError(
+        f"against takes names, callables f(context, horizon), sktime and statsforecast models, got {model!r}"
+    )
+
+
+def _called(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+    """A mean, (mean, lower, upper), or a Forecast."""
+    found = model(context, horizon)
+    if isinstance(found, Forecast):
+        return found
+    parts = found if isinstance(found, tuple) else (found,)
+    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
+    if len(arrays) not in (1, 3) or any(array.shape != (horizon,) for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ValueError(f"a model must return ({horizon},) numbers, or mean, lower and upper, got {shapes}")
+    centre, lower, upper = arrays if len(arrays) == 3 else arrays * 3
+    return Forecast(centre, lower, upper, level, "given")
+
+
+def _sktime(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+    import pandas as pd
+
+    steps = list(range(1, horizon + 1))
+    fresh = model.clone().fit(pd.Series(_filled(context)), fh=steps)
+    mean = np.asarray(fresh.predict(fh=steps), dtype=np.float64).reshape(-1)
+    if not fresh.get_tag("capability:pred_int", raise_error=False):
+        return Forecast(mean, mean, mean, level, type(model).__name__)
+    interval = np.asarray(fresh.predict_interval(fh=steps, coverage=level), dtype=np.float64)
+    return Forecast(mean, interval[:, 0], interval[:, 1], level, type(model).__name__)
+
+
+def _statsforecast(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+    percent = round(100 * level, 6)
+    percent = int(percent) if float(percent).is_integer() else percent
+    found = model.forecast(y=_filled(context), h=horizon, level=[percent])
+    mean = np.asarray(found["mean"], dtype=np.float64)
+    lower, upper = (np.asarray(found.get(f"{side}-{percent}", mean), dtype=np.float64) for side in ("lo", "hi"))
+    return Forecast(mean, lower, upper, level, type(model).__name__)
+
+
+def _filled(context: Array) -> Array:
+    """Gaps filled by straight lines between their neighbours: these rules cannot take NaN."""
+    there = np.isfinite(context)
+    if not there.any():
+        raise ValueError(f"the context has no values, {len(context)} missing ones alone; leave the series out")
+    rows = np.arange(len(context))
+    return np.asarray(np.interp(rows, rows[there], context[there]), dtype=np.float64)
+
+
+def _normal(centre: Array, deviation: Array, level: float, method: str) -> Forecast:
+    half = NormalDist().inv_cdf(0.5 + level / 2) * deviation
+    return Forecast(centre, centre - half, centre + half, level, method)
+
+
+def _rms(errors: Array) -> float:
+    return float(np.sqrt(np.mean(errors**2))) if errors.size else 0.0

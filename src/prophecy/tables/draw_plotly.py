@@ -25,11 +25,8 @@ def figure(picture: Picture, dark: bool = False) -> Any:
     colours, panels = DARK if dark else LIGHT, picture.panels
     heights = [30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height) for panel in panels]
     inside = sum(heights) + BETWEEN * (len(heights) - 1)
-    # Zooming into one panel zooms into all where they show the same kind of axis.
-    shared = (
-        all(panel.lines and not panel.alone for panel in panels)
-        and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
-    )
+    # Zooming into one panel zooms into all where they show the same stretch.
+    shared = len({panel.span() for panel in panels}) == 1
     made = make_subplots(
         rows=len(heights), cols=1, row_heights=heights, vertical_spacing=BETWEEN / inside, shared_xaxes=shared,
         subplot_titles=[for_html(panel.title) for panel in panels],
@@ -51,12 +48,13 @@ def figure(picture: Picture, dark: bool = False) -> Any:
 
 def _axes(made: Any, panel: Panel, place: dict[str, int], colours: Colours) -> None:
     if panel.now is not None:
-        made.add_vline(x=_plain(panel.now), line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
+        made.add_vline(x=_cells([panel.now])[0], line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
     if panel.threshold is not None:
         made.add_hline(y=panel.threshold, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
     for first, last in panel.spans:
         shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
-        made.add_vrect(x0=_plain(first), x1=_plain(last), **shade, **place)
+        x0, x1 = _cells([first, last])
+        made.add_vrect(x0=x0, x1=x1, **shade, **place)
     ends = panel.limits()
     if panel.log:
         made.update_yaxes(type="log", **place)
@@ -107,10 +105,10 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
     name = for_html(line.name)
     trace = {
         "type": "scattergl" if len(line.x) > POINTS else "scatter", "x": _cells(line.x), "y": _cells(line.y),
-        "name": name, "legendgroup": name, "hovertemplate": "%{y:.5g}", "showlegend": line.listed,
+        "name": name, "legendgroup": name, "hovertemplate": "%{y:.5g}", "showlegend": bool(name),
     }  # fmt: skip
     if look.shape is not None:
-        marker = {"color": look.colour, "size": 9 if line.role == "flagged" else 4, "symbol": look.shape[1]}
+        marker = {"color": look.colour, "size": 1.4 * look.size, "symbol": look.shape[1]}
         return {**trace, "mode": "markers", "marker": marker}
     dash = "dash" if look.dashed else "solid"
     return {**trace, "mode": "lines", "line": {"color": look.colour, "width": 1.25 * look.size, "dash": dash}}
@@ -163,10 +161,6 @@ def _cells(values: Any) -> list[Any]:
     if array.dtype.kind == "M":
         return [None if text == "NaT" else text for text in np.datetime_as_string(array).tolist()]
     return [value if np.isfinite(value) else None for value in array.astype(np.float64).tolist()]
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, np.datetime64) else float(value)
 
 
 def _tint(colour: str, alpha: float) -> str:

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
+from prophecy.frames.align import Aligned
 from prophecy.frames.collect import is_table, read, split
-from prophecy.frames.source import Key, Source
+from prophecy.frames.source import Key, Kind, Source, build, time_series
+from prophecy.frames.times import Times, joined
 from prophecy.tables.regressors import Regressors
 
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
@@ -31,8 +34,6 @@ Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
 
-SENT = 256  # series sent to a Dask worker at a time, at most: seconds of work
-RETRIES = 5  # of a task after an error that is not a series' own: a file system that was away, for one
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 
 
@@ -47,9 +48,9 @@ class Forecasts(dict[Key, Forecast | Failure]):
         return f"<Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "") + ">"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.notebook import of_many
+        from prophecy.tables.pictures import of_forecasts
 
-        return of_many(self)
+        return of_forecasts(repr(self), {str(key): made for key, made in self.items()})
 
     def explain(self) -> str:
         """What `explain` says of each series."""
@@ -61,10 +62,7 @@ class Forecasts(dict[Key, Forecast | Failure]):
         return {key: found for key, found in self.items() if isinstance(found, Failure)}
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
-        """One long frame: key, variable (where there are several), time, point, lower, upper, and quantiles (q0.1
-        …)."""
-        from prophecy.tables.framing import long_frame
-
+        """One long frame: key, time, variable (where there are several), point, lower, upper, quantiles (q0.1 …)."""
         return long_frame(self, quantiles)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
@@ -81,6 +79,67 @@ class Task(NamedTuple):
     values: Array
     season: Season
     known: Known | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every series, as in `forecast`. known: anything `Regressors` takes."""
+
+    horizon: int
+    level: float = 0.9
+    season: Season = None
+    bounds: Bounds = None
+    known: Any = None
+    settings: ForecastSettings | None = None
+    candidates: Mapping[str, Fit] | None = None
+
+    def __post_init__(self) -> None:
+        _checks.whole("horizon", self.horizon)
+        _checks.seasons(self.season)
+        if not isinstance(self.known, Regressors):
+            object.__setattr__(self, "known", Regressors(self.known))
+
+    def task(self, source: Source, rows: int | None = None) -> Task:
+        """For a series, or its first `rows`."""
+        known = self.known(source, self.horizon if rows is None else 0)
+        if known is not None and rows is not None:
+            known = replace(known, values=known.values[: rows + self.horizon])
+        seasons = source.series.seasons(rows) or None if self.season is None else self.season
+        return Task(source.values[:rows], seasons, known)
+
+    def solver(self) -> Callable[[Any], Forecast]:
+        """The forecast of a task. Loads the models, before processes share them."""
+        from prophecy.forecasting.own import own_candidates
+        from prophecy.forecasting.settings import DEFAULT
+
+        settings = self.settings
+        if self.candidates is not None:
+            settings = replace(settings or DEFAULT, own=own_candidates(self.candidates))
+        return partial(_solved, horizon=self.horizon, level=self.level, bounds=self.bounds, settings=settings)
+
+    def one(self, source: Source) -> Forecast:
+        return _dressed(self.solver()(self.task(source)), source)
+
+    def many(
+        self, sources: Mapping[Key, Source], jobs: int | None = None, progress: Progress | bool | None = None
+    ) -> Forecasts:
+        """Forecasts by key, as in `forecast_many`."""
+        keys, tasks = list(sources), [self.task(source) for source in sources.values()]
+        if not tasks:
+            return Forecasts()
+
+        def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
+            named = ((keys[place], answer) for place, answer in found)
+            return Forecasts({k: one if isinstance(one, Failure) else _dressed(one, sources[k]) for k, one in named})
+
+        from prophecy.forecasting.batch import Stopped, in_order
+
+        one = self.solver()
+        with shown(progress, len(tasks)) as tell:
+            try:
+                return dressed(enumerate(in_order(one, tasks, jobs, tell)))  # type: ignore[arg-type]
+            except Stopped as stop:
+                raise Stopped(dressed(stop.finished.items()), stop.total) from None
 
 
 def forecast(
@@ -122,9 +181,7 @@ def forecast(
     2026-03-31    14.0
     """
     source = read(data, time, columns, duplicates)
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
-    task = _task(source, horizon, season, Regressors(known))
-    return _dressed(solve_task(task, horizon=horizon, **options), source)
+    return Asked(horizon, level, season, bounds, known, settings, candidates).one(source)
 
 
 def forecast_many(
@@ -143,20 +200,17 @@ def forecast_many(
     settings: ForecastSettings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
-    client: Any = None,
 ) -> Forecasts:
     """`forecast` for many series, shared among processes; a series that fails has a `Failure` in its place.
 
     data: a frame or the name of a file: one series for each `key`, or without a key for each column. Or a list of
-        series, or (series, time[, variables]) numbers, whose keys are 0, 1, …
+        series, or (series, time[, variables]) numbers, whose keys are 0, 1, …; or a dict of series.
     key: the column, or columns, that tell the series of a long table apart; the outer levels of a MultiIndex are found.
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
-    client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
     Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     failed: dict[Key, Exception] = {}
     sources: dict[Key, Source] = {}
     if is_table(data):
@@ -165,103 +219,25 @@ def forecast_many(
             raise next(iter(failed.values()))
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    elif not isinstance(data, Sequence | np.ndarray) or isinstance(data, bytes):
+    elif not isinstance(data, Sequence | np.ndarray | Mapping) or isinstance(data, bytes):
         raise TypeError(f"data must be a list of series, an array or a frame, got {type(data).__name__}")
+    elif len(data) and all(isinstance(item, Real) for item in data):
+        raise TypeError("data is one series; use forecast(data, horizon), or forecast_many([data], horizon)")
     else:
-        for place, item in enumerate(data):
+        for place, item in data.items() if isinstance(data, Mapping) else enumerate(data):
             try:
                 sources[place] = read(item, time, columns, duplicates)
             except (TypeError, ValueError, OSError) as error:
                 failed[place] = error
-    made = forecast_sources(sources, horizon, season, known, options, jobs, progress, client)
+    made = Asked(horizon, level, season, bounds, known, settings, candidates).many(sources, jobs, progress)
     made |= {one: Failure(0, error) for one, error in failed.items()}
-    order = enumerate(made if is_table(data) else sorted(made))
+    order = enumerate(made if is_table(data) else data if isinstance(data, Mapping) else sorted(made))
     return Forecasts(
         {k: Failure(place, one.error) if isinstance(one := made[k], Failure) else one for place, k in order}
     )
 
 
-def _joined(settings: ForecastSettings | None, candidates: Mapping[str, Fit] | None) -> ForecastSettings | None:
-    if candidates is None:
-        return settings
-    from prophecy.forecasting.own import own_candidates
-    from prophecy.forecasting.settings import DEFAULT
-
-    settings = settings or DEFAULT
-    return replace(settings, own=own_candidates(candidates))
-
-
-def forecast_sources(
-    sources: Mapping[Key, Source],
-    horizon: int,
-    season: Season,
-    known: Any,
-    options: dict[str, Any],
-    jobs: int | None,
-    progress: Progress | bool | None,
-    client: Any = None,
-) -> Forecasts:
-    """Forecasts of series that were read already; `options` are level, bounds and settings of `forecast`."""
-    horizon, keys = _checks.whole("horizon", horizon), list(sources)
-    regressors = Regressors(known)
-    tasks = [_task(source, horizon, season, regressors) for source in sources.values()]
-
-    def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
-        named = ((keys[place], answer) for place, answer in found)
-        return Forecasts({k: one if isinstance(one, Failure) else _dressed(one, sources[k]) for k, one in named})
-
-    if not tasks:
-        return Forecasts()
-    from prophecy.forecasting.batch import Stopped, in_order  # loads the models, before processes share them
-
-    one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
-    with shown(progress, len(tasks)) as tell:
-        try:
-            if client is not None:
-                return dressed(_solved_on(client, one, tasks, tell))
-            return dressed(enumerate(in_order(one, tasks, jobs, tell)))  # type: ignore[arg-type]
-        except Stopped as stop:
-            raise Stopped(dressed(stop.finished.items()), stop.total) from None
-
-
-def _solved_on(
-    client: Any, one: Callable[[Any], Forecast], tasks: Sequence[Any], progress: Progress | None
-) -> list[tuple[int, Forecast | Failure]]:
-    """one(task) for every task on the workers of a Dask client, in order."""
-    size = max(1, min(SENT, len(tasks) // (4 * max(1, sum(client.nthreads().values())))))
-    pieces = [(first, tasks[first : first + size]) for first in range(0, len(tasks), size)]
-    made: dict[int, Forecast | Failure] = {}
-    for first, answers in by_workers(client, partial(_piece, one), pieces):
-        made |= dict(enumerate(answers, first))
-        if progress is not None:
-            progress(len(made), len(tasks))
-    return sorted(made.items())
-
-
-def _piece(one: Callable[[Any], Forecast], piece: tuple[int, Sequence[Any]]) -> tuple[int, list[Forecast | Failure]]:
-    from prophecy.forecasting.batch import in_order
-
-    return piece[0], in_order(one, piece[1], 1, None)
-
-
-def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """one(item) of every item by the workers of a Dask client, as they come."""
-    from distributed import as_completed
-
-    futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)
-    try:
-        for _, found in as_completed(futures, with_results=True):
-            yield found
-    finally:
-        client.cancel(futures)
-
-
-def _task(source: Source, horizon: int, season: Season, known: Regressors) -> Task:
-    seasons = source.series.seasons() or None if season is None else season
-    return Task(source.values, seasons, known(source, _checks.whole("horizon", horizon)))
-
-
-def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
+def _solved(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
     from prophecy.forecasting import forecast as solve
     from prophecy.forecasting.context import check_variables
@@ -292,3 +268,84 @@ def shown(progress: Progress | bool | None, total: int, unit: str = "series") ->
 
     with tqdm(total=total, unit=unit, leave=False) as bar:
         yield lambda done, total: bar.update(done - bar.n)
+
+
+class Block(NamedTuple):
+    """Rows of one series for a frame. cells: of its key; parts: (rows, variables) each."""
+
+    cells: tuple[Any, ...]
+    source: Source
+    times: Times | None
+    parts: Mapping[str, Any]
+
+
+def framed(blocks: Sequence[Block], kind: Kind, keys: Sequence[str] = (), label: str = "variable") -> Any:
+    """A long frame: keys, time (or step), the variable where there are several, and the parts."""
+    columns: dict[str, list[Any]] = {name: [] for name in keys}
+    several, moments = any(len(block.source.names) > 1 for block in blocks), []
+    for cells, source, times, parts in blocks:
+        width = len(source.names)
+        made = {name: np.asarray(part, dtype=np.float64).reshape(-1) for name, part in parts.items()}
+        rows = len(next(iter(made.values())))
+        steps = np.repeat(np.arange(rows // width), width)
+        whose: dict[str, Any] = {name: [cell] * rows for name, cell in zip(keys, cells, strict=True)}
+        if times is None:
+            whose["step"] = (steps + 1).tolist()
+        else:
+            moments.append(times[steps])
+        if several:
+            whose[label] = list(source.names) * (rows // width)
+        for name, part in {**whose, **made}.items():
+            columns.setdefault(name, []).extend(part)
+    index = joined(moments) if moments else None
+    if index is not None and not kind.as_index:
+        whose = {name: columns.pop(name) for name in keys}
+        columns, index = {**whose, kind.time or "time": time_series(index, kind), **columns}, None
+    return build(columns, kind, index)
+
+
+def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
+    """point, lower, upper and quantiles (columns q0.1 …), a row for each time; several variables make a long frame."""
+    source = source_of(made)
+    ahead = source.series.after(len(np.atleast_1d(made.point)))
+    return framed([Block((), source, ahead, _parts(made, quantiles))], source.kind)
+
+
+def track_frame(track: Any) -> Any:
+    """value, mean, lower, upper, score and alarm of every row; several channels make a long frame."""
+    source, parts = track.source, {"value": track.source.series.values, **track._asdict()}
+    return framed([Block((), source, source.series.times, parts)], source.kind, label="channel")
+
+
+def long_frame(many: Forecasts, quantiles: Sequence[float] = ()) -> Any:
+    """All forecasts below each other, failures left out."""
+    good = {key: made for key, made in many.items() if isinstance(made, Forecast)}
+    if not good:
+        reasons = "; ".join(str(found) for found in list(many.failures.values())[:3])
+        raise ValueError(f"no series could be forecast: {reasons}")
+    kind = source_of(next(iter(good.values()))).kind
+    kind = replace(kind, time=kind.time or ("time" if kind.as_index else None), as_index=False)
+    keys, blocks = kind.key or ("series",), []
+    for key, made in good.items():
+        source, steps = source_of(made), len(np.asarray(made.point))
+        own, ahead = source.series.times, source.series.after(steps)
+        if own is not None and ahead is None:  # a single row has no step to go on by
+            ahead = Times(np.full(steps, np.datetime64("NaT", "s") if own.dates else np.nan), own.zone)
+        blocks.append(Block(key if len(keys) > 1 else (key,), source, ahead, _parts(made, quantiles)))
+    return framed(blocks, kind, keys)
+
+
+def _parts(made: Forecast, quantiles: Sequence[float]) -> dict[str, Any]:
+    parts = {"point": made.point, "lower": made.lower, "upper": made.upper}
+    return parts | {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
+
+
+def source_of(made: Forecast) -> Source:
+    """Where a forecast came from; of one made from an array, its names alone."""
+    if isinstance(made.source, Source):
+        return made.source
+    single = np.ndim(made.point) < 2
+    width = 1 if single else np.shape(made.point)[1]
+    names = tuple(made.names or ()) or ("value",)
+    names = names if len(names) == width else tuple(f"value{i}" for i in range(width))
+    return Source(Aligned(np.empty((0, width))), names, single)

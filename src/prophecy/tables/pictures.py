@@ -1,11 +1,13 @@
-"""Pictures of forecasts, tracks and backtests: panels of lines, bands and marks, drawn by matplotlib or Plotly."""
+"""Pictures of forecasts, tracks and backtests: panels of lines and bands, drawn by matplotlib or Plotly, and small ones
+in HTML for notebooks."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _files
-from prophecy._forecast import Forecast
+from prophecy._forecast import Failure, Forecast
+from prophecy.frames.names import for_html
 from prophecy.frames.source import Source
 from prophecy.frames.times import Times
-from prophecy.tables.framing import source_of
+from prophecy.tables.forecasting import source_of
 
 if TYPE_CHECKING:
+    from prophecy.streams.track import Followed
     from prophecy.tables.backtesting import Backtest
 
 Array = NDArray[np.float64]
@@ -26,7 +30,6 @@ Colours = dict[str, str]
 Where = str | os.PathLike[str] | None
 
 ENDINGS = (".png", ".svg", ".html")
-
 LIGHT: Colours = {
     "ink": "#1f2937", "muted": "#6b7280", "grid": "#e5e7eb", "paper": "#ffffff",
     "forecast": "#2563eb", "flagged": "#dc2626",
@@ -36,24 +39,23 @@ DARK: Colours = {
     "forecast": "#60a5fa", "flagged": "#f87171",
 }  # fmt: skip
 RIVALS = ("#d97706", "#059669", "#9333ea", "#0891b2", "#be185d")
-
 SHAPES: dict[str, tuple[str, str]] = {
-    "spike": ("o", "circle"),
-    "shift": ("s", "square"),
-    "change of noise": ("^", "triangle-up"),
-    "flat line": ("D", "diamond"),
-    "lost season": ("P", "cross"),
-}
+    "spike": ("o", "circle"), "shift": ("s", "square"), "change of noise": ("^", "triangle-up"),
+    "flat line": ("D", "diamond"), "lost season": ("P", "cross"),
+}  # fmt: skip
 """Flagged rows by what happened, in matplotlib and in Plotly: shapes, which print and colour blindness leave apart."""
 
 INNER = 0.5  # level of the darker band inside the interval: half of all values
 PAST = 4  # rows of history drawn for each row ahead
 LEAST = 120  # rows of history drawn at least, where there are that many
 MOST = 6  # panels drawn: a picture of more is a texture
+LISTED = 8  # series listed in a notebook
+RECENT = 200  # values of a stream drawn there
+WIDE, HIGH = 320, 64  # pixels of a picture there
 
 
 class Look(NamedTuple):
-    """How a line is drawn. size: its width, or that of dots. shape: of dots, in matplotlib and in Plotly."""
+    """How a line is drawn: its width or that of dots, and the shape of dots, in matplotlib and in Plotly."""
 
     colour: str
     size: float
@@ -61,75 +63,67 @@ class Look(NamedTuple):
     shape: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True)
-class Line:
-    """role: observed, forecast, flagged or rival; `dots` marks every value instead of joining them; `listed`: in the
-    legend."""
+class Line(NamedTuple):
+    """role: observed, forecast, flagged or rival; `dots` marks every value instead of joining them; one without a name
+    is not in the legend."""
 
     name: str
     x: NDArray[Any]
     y: Array
     role: str = "observed"
     dots: bool = False
-    listed: bool = True
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """An interval over time; the wider it is, the paler."""
 
     name: str
     x: NDArray[Any]
     lower: Array
     upper: Array
-    inner: bool = False
-
-    @property
-    def alpha(self) -> float:
-        return 0.26 if self.inner else 0.15
+    alpha: float = 0.15
 
 
 @dataclass(frozen=True)
 class Panel:
     """One set of axes. now: where the past ends. bars: names and lengths, in place of lines. spans: stretches of the
-    axis, first and last, that are shaded. threshold: where a horizontal line is drawn. alone: its horizontal axis is
-    that of no other panel."""
+    axis, first and last, that are shaded. threshold: where a horizontal line is drawn."""
 
     title: str
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
-    marks: Sequence[Line] = ()
     now: Any = None
     bars: Sequence[tuple[str, float]] = ()
     height: float = 1.0
     log: bool = False
     threshold: float | None = None
     spans: Sequence[tuple[Any, Any]] = ()
-    alone: bool = False
 
     def looks(self, colours: Colours) -> list[tuple[Line, Look]]:
-        """Every line and mark with its look; rivals have a colour each."""
+        """Every line with its look; rivals have a colour each."""
         rivals = list(dict.fromkeys(line.name for line in self.lines if line.role == "rival"))
         made = []
-        for line in (*self.lines, *self.marks):
-            rival = line.role == "rival"
+        for line in self.lines:
+            rival, flagged = line.role == "rival", line.role == "flagged"
             colour = RIVALS[rivals.index(line.name) % len(RIVALS)] if rival else colours.get(line.role, colours["ink"])
-            flagged = line.role == "flagged"
             shape = SHAPES.get(line.name, SHAPES["spike"]) if flagged else (".", "circle")
             size = (6.0 if flagged else 3.2) if line.dots else 1.9 if line.role == "forecast" else 1.2
             made.append((line, Look(colour, size, rival, shape if line.dots else None)))
         return made
 
     def limits(self) -> tuple[float, float] | None:
-        """Where the vertical axis should end: an interval wider than everything it belongs to must not set the
-        scale."""
-        seen = np.concatenate([line.y[np.isfinite(line.y)] for line in (*self.lines, *self.marks)] or [np.empty(0)])
+        """Where the vertical axis ends: an interval wider than all it belongs to must not set the scale."""
+        seen = _finite(line.y for line in self.lines)
         if not seen.size or np.ptp(seen) == 0 or self.log:
             return None
         low, high, size = seen.min(), seen.max(), np.ptp(seen)
-        edges = [part[np.isfinite(part)] for band in self.bands for part in (band.lower, band.upper)]
-        all_ = np.concatenate([seen, *edges])
-        return float(max(all_.min(), low - size) - 0.04 * size), float(min(all_.max(), high + size) + 0.04 * size)
+        whole = _finite([seen, *(part for band in self.bands for part in band[2:4])])
+        return float(max(whole.min(), low - size) - 0.04 * size), float(min(whole.max(), high + size) + 0.04 * size)
+
+    def span(self) -> tuple[Any, ...]:
+        """Where the horizontal axis begins and ends."""
+        ends = [(line.x.min(), line.x.max()) for line in self.lines if len(line.x)]
+        return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +134,10 @@ class Picture:
     panels: Sequence[Panel]
     remarks: Sequence[str] = ()
     table: Sequence[Sequence[str]] = ()
+
+
+def _finite(parts: Iterable[Array]) -> Array:
+    return np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
 
 
 def moments(times: Times | None, rows: int, first: int = 0) -> NDArray[Any]:
@@ -155,28 +153,23 @@ def of_forecast(made: Forecast, source: Source, title: str = "", history: int | 
     # A single row has no step: nothing ahead has a date then, and rows are counted.
     past = moments(None if after is None else source.series.times, rows)[rows - shown :]
     ahead = moments(after, steps, rows)
-    bands = [(f"{100 * made.level:g} %", made.lower, made.upper, False)]
+    fan = [(made.level, 0.15, made.lower, made.upper)]
     if made.level > INNER + 0.1:
-        low, high = made.quantile(np.array([0.5 - INNER / 2, 0.5 + INNER / 2]))
-        bands.append((f"{100 * INNER:g} %", low, high, True))
+        fan.append((INNER, 0.26, *made.quantile(np.array([0.5 - INNER / 2, 0.5 + INNER / 2]))))
     panels = []
     for i, name in enumerate(source.names[:MOST]):
         # Lines and bands begin at the last value seen: nothing is uncertain there, and the eye can follow.
-        last = source.series.values[-1:, i]
-        last = last[np.isfinite(last)]
+        last = _finite([source.series.values[-1:, i]])
         x = np.concatenate([past[-1:], ahead]) if len(last) else ahead
 
-        def joined(values: Any, i: int = i, last: Array = last) -> Array:
-            return np.concatenate([last, _column(values, i)])
+        def drawn(part: Any, last: Array = last, i: int = i) -> Array:
+            return np.concatenate([last, _column(part, i)])
 
-        lines = [
-            Line("observed", past, source.series.values[rows - shown :, i]),
-            Line("forecast", x, joined(made.point), "forecast"),
-        ]
-        fan = [Band(label, x, joined(low), joined(high), inner) for label, low, high, inner in bands]
-        several = len(source.names) > 1 or not title
-        parts = (title, name if several else "")
-        panels.append(Panel(" · ".join(filter(None, parts)), lines, fan, now=past[-1] if len(past) else None))
+        lines = [Line("observed", past, source.series.values[rows - shown :, i])]
+        lines.append(Line("forecast", x, drawn(made.point), "forecast"))
+        bands = [Band(f"{100 * level:g} %", x, drawn(low), drawn(high), alpha) for level, alpha, low, high in fan]
+        called = " · ".join(filter(None, (title, name if len(source.names) > 1 or not title else "")))
+        panels.append(Panel(called, lines, bands, now=past[-1] if len(past) else None))
     return panels
 
 
@@ -201,20 +194,11 @@ def of_backtest(result: Backtest) -> list[Panel]:
     return [Panel(source.names[0], lines, bands), Panel(title, bars=bars, height=0.22 * len(bars))]
 
 
-def of_track(
-    x: NDArray[Any],
-    truth: Array,
-    mean: Array,
-    lower: Array,
-    upper: Array,
-    level: float,
-    title: str = "",
-    flags: NDArray[np.bool_] | None = None,
-) -> Panel:
-    """Every value with the prediction made before it came."""
-    marks = [] if flags is None else [Line("flagged", x[flags], truth[flags], "flagged", dots=True)]
+def of_track(x: NDArray[Any], parts: Iterable[Array], level: float, title: str = "") -> Panel:
+    """Every value with the prediction made before it came. parts: values, means, lower and upper ends."""
+    truth, mean, lower, upper = parts
     lines = [Line("predicted before seen", x, mean, "forecast"), Line("observed", x, truth, dots=len(x) <= 400)]
-    return Panel(title, lines, [Band(f"{100 * level:g} %", x, lower, upper)], marks)
+    return Panel(title, lines, [Band(f"{100 * level:g} %", x, lower, upper)])
 
 
 def _column(values: Any, i: int) -> Array:
@@ -222,34 +206,24 @@ def _column(values: Any, i: int) -> Array:
     return np.asarray(array if array.ndim == 1 else array[:, i])
 
 
-def plot_forecast(made: Forecast, path: Where, interactive: bool, history: int | None = None, **look: Any) -> Any:
-    """history: rows of the past to show; dark, width: as of `drawn`."""
-    panels = of_forecast(made, source_of(made), history=history)
-    return drawn(Picture("", panels, made.explain().splitlines()), path, interactive, **look)
-
-
 def plot_forecasts(
     many: Mapping[str, Forecast], path: Where, interactive: bool, history: int | None = None, **look: Any
 ) -> Any:
-    """The first few series below each other."""
+    """The first few series below each other. history: rows of the past to show; dark, width: as of `drawn`."""
     some = list(many.items())[:MOST]
     panels = [panel for name, made in some for panel in of_forecast(made, source_of(made), name, history)]
-    return drawn(Picture("", panels[:MOST]), path, interactive, **look)
+    remarks = [line for made in many.values() for line in made.explain().splitlines()] if len(many) == 1 else ()
+    return drawn(Picture("", panels[:MOST], remarks), path, interactive, **look)
 
 
-def plot_backtest(result: Backtest, path: Where, interactive: bool, **look: Any) -> Any:
-    return drawn(Picture("", of_backtest(result)), path, interactive, **look)
-
-
-def plot_track(track: Any, path: Where, interactive: bool, last: int = 400, **look: Any) -> Any:
+def plot_track(track: Followed, path: Where, interactive: bool, last: int = 400, **look: Any) -> Any:
     """last: how many of the newest rows to show."""
-    series = track.source.series
+    series, names = track.source.series, track.source.names[:MOST]
     rows = len(series.values)
     shown = slice(max(0, rows - last), rows)
     parts = [np.asarray(part).reshape(rows, -1)[shown].T for part in (series.values, *track[:3])]
-    x, names = moments(series.times, rows)[shown], track.source.names[:MOST]
-    rows_of = zip(names, *parts, strict=False)
-    panels = [of_track(x, truth, mean, low, high, track.level, name) for name, truth, mean, low, high in rows_of]
+    x = moments(series.times, rows)[shown]
+    panels = [of_track(x, (part[i] for part in parts), track.level, name) for i, name in enumerate(names)]
     return drawn(Picture("", panels), path, interactive, **look)
 
 
@@ -263,27 +237,73 @@ def drawn(picture: Picture, path: Any, interactive: bool, dark: bool = False, wi
         path, interactive = None, path
     if path is not None:
         return save(picture, Path(path), dark, width)
-    if interactive:
-        from prophecy.tables.draw_plotly import figure
+    from prophecy.tables import draw_matplotlib, draw_plotly
 
-        return figure(picture, dark)
-    from prophecy.tables.draw_matplotlib import figure as still
-
-    return still(picture, dark, width)
+    return draw_plotly.figure(picture, dark) if interactive else draw_matplotlib.figure(picture, dark, width)
 
 
 def save(picture: Picture, path: Path, dark: bool = False, width: float = 10.0) -> None:
     """PNG or SVG, or one HTML page that can be zoomed and hovered over and needs nothing else, written atomically."""
+    from prophecy.tables import draw_matplotlib, draw_plotly
+
     kind = path.suffix.lower()
     if kind not in ENDINGS:
         raise ValueError(f"a picture must end in {', '.join(ENDINGS)}, got {path.name!r}; choose one of these")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
-    if kind == ".html":
-        from prophecy.tables.draw_plotly import page
+    html = kind == ".html"
+    data = draw_plotly.page(picture).encode() if html else draw_matplotlib.image(picture, kind[1:], dark, width)
+    _files.write_atomic(path, data)
 
-        _files.write_atomic(path, page(picture).encode())
-        return
-    from prophecy.tables.draw_matplotlib import image
 
-    _files.write_atomic(path, image(picture, kind[1:], dark, width))
+def svg(panel: Panel) -> str:
+    """The lines and the widest band of a panel, small."""
+    bands = panel.bands[:1]
+    numbers = _finite([*(line.y for line in panel.lines), *(end for band in bands for end in (band.lower, band.upper))])
+    if not numbers.size:
+        return ""
+    low, size = numbers.min(), np.ptp(numbers) or 1.0
+    places = np.unique(np.concatenate([line.x for line in panel.lines]))
+
+    def path(x: Any, y: Any, joint: str = "M") -> str:
+        across = WIDE * np.searchsorted(places, x) / max(1, len(places) - 1)
+        down = 4 + (HIGH - 8) * (1 - (y - low) / size)
+        there = np.isfinite(down)
+        joints = ("L" if k and there[k - 1] else joint for k in np.flatnonzero(there))
+        return "".join(f"{mark}{a:.1f} {b:.1f}" for mark, a, b in zip(joints, across[there], down[there], strict=True))
+
+    around = "".join(path(band.x, band.upper) + path(band.x[::-1], band.lower[::-1], "L") + "Z" for band in bands)
+    lines = [(path(line.x, line.y), line.role == "forecast") for line in panel.lines]
+    parts = [f'<path d="{around}" fill="#AA3377" fill-opacity=".2"/>'] if bands else []
+    parts += [f'<path d="{line}" stroke="{"#AA3377" if ahead else "currentColor"}"/>' for line, ahead in lines]
+    box = f'width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}"'
+    return f'<svg {box} role="img" fill="none">{"".join(parts)}</svg>'
+
+
+def of_forecasts(title: str, many: Mapping[str, Forecast | Failure]) -> str:
+    """The first few series, each with its picture."""
+    rows: list[tuple[str, str]] = []
+    for key, made in list(many.items())[:LISTED]:
+        if isinstance(made, Failure):
+            rows.append((key, for_html(made.error)))
+            continue
+        source = source_of(made)
+        names = source.names if not key else (key,)
+        rows += [(name, svg(panel)) for name, panel in zip(names, of_forecast(made, source), strict=False)]
+    return _listed(title, rows, max(len(many), len(rows)))
+
+
+def of_streams(title: str, streams: Iterable[tuple[str, Any]], total: int) -> str:
+    """Some streams with their recent values.
+
+    >>> of_streams("a fleet", [("k", [1.0, 2.0, 4.0])], 1).count("<path")
+    1
+    """
+    recent = [(key, np.asarray(y, dtype=np.float64)[-RECENT:]) for key, y in islice(streams, LISTED)]
+    return _listed(title, [(key, svg(Panel(key, [Line(key, np.arange(len(y)), y)]))) for key, y in recent], total)
+
+
+def _listed(title: str, pictures: Sequence[tuple[str, str]], total: int) -> str:
+    rows = "".join(f"<tr><td>{for_html(name)}</td><td>{picture}</td></tr>" for name, picture in pictures)
+    more = f"<tr><td>… and {total - len(pictures):,} more</td><td></td></tr>" if total > len(pictures) else ""
+    return f"<p>{for_html(title)}</p><table>{rows}{more}</table>"

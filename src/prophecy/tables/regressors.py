@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.frames.clock import in_narwhals, is_frame
-from prophecy.frames.collect import as_frame, read, split
+from prophecy.frames.collect import collected
 from prophecy.frames.columns import Hints, kind_of
 from prophecy.frames.roles import JOINT
-from prophecy.frames.source import Key, Source
-from prophecy.frames.table import open_table
+from prophecy.frames.source import Key, Source, in_narwhals, is_frame
+from prophecy.frames.table import rows_of
 from prophecy.frames.times import Times
 
 if TYPE_CHECKING:
@@ -28,25 +28,28 @@ NOTHING = Hints()
 
 
 class Regressors:
-    """What is known in advance, for any series: a table (or the name of a file), read once; numbers row by row; or
-    known(source, horizon), for callers that have their own tables."""
+    """What is known in advance, for any series: a table (or the name of a file), read once, or numbers row by row.
 
-    def __init__(self, known: Any) -> None:
-        if isinstance(known, str | os.PathLike):  # times may come again: which column is the key, the series say
-            known = as_frame(open_table(os.fspath(known), Hints(duplicates="mean")))
-        self._known = known
+    asked: how it is written; which columns are its times and keys, the series say.
+    """
+
+    def __init__(self, known: Any, asked: Hints = NOTHING) -> None:
+        self.notes, self._asked = list[str](), asked
+        if isinstance(known, str | os.PathLike):
+            known, self.notes = rows_of(os.fspath(known), asked)
+        self.known = known
         self._read: dict[Any, dict[Key, Source]] = {}  # by what the series say of their times and keys
 
     def __call__(self, source: Source, horizon: int) -> Known | None:
         """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
-        known, kind = self._known, source.kind
-        if known is None or callable(known):
-            return None if known is None else known(source, horizon)
+        known, kind = self.known, source.kind
+        if known is None:
+            return None
         if not is_frame(known) and not isinstance(known, Mapping):
             return _row_by_row(known, source, horizon)
         alike = (kind.key, kind.time, kind.as_index, source.series.times is None)
         if alike not in self._read:
-            self._read[alike] = _by_key(encoded(known, source), source)
+            self._read[alike] = self._by_key(encoded(known, source), source)
         parts = self._read[alike]
         found = parts.get(None, parts.get(source.key))
         if found is None:
@@ -58,6 +61,20 @@ class Regressors:
         from prophecy.forecasting.known import Known
 
         return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
+
+    def _by_key(self, known: Any, source: Source) -> dict[Key, Source]:
+        """The rows of a frame of regressors for each key of a series' table; under None where they are for all."""
+        keys, time = source.kind.key, source.kind.time
+        names = list(known) if isinstance(known, Mapping) else getattr(in_narwhals(known), "columns", [])
+        if source.series.times is None:
+            time = ""  # numbers such as hours are regressors then
+        elif source.kind.as_index or time not in names:
+            time = None
+        keys = keys if set(keys) <= set(names) else ()
+        found = collected(known, replace(self._asked, key=keys, time=time)).sources
+        if not keys:
+            return {None: found[""]}
+        return found | {JOINT.join(map(str, key)): part for key, part in found.items() if isinstance(key, tuple)}
 
 
 def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:
@@ -133,15 +150,3 @@ def encoded(known: Any, source: Source) -> Any:
             frame = frame.with_columns(made)
         frame = frame.drop(name)
     return frame.to_native()
-
-
-def _by_key(known: Any, source: Source) -> dict[Key, Source]:
-    """The rows of a frame of regressors for each key of a series' table; under None where they are for all."""
-    keys = source.kind.key
-    names = list(known) if isinstance(known, Mapping) else getattr(in_narwhals(known), "columns", [])
-    time = source.kind.time if not source.kind.as_index and source.kind.time in names else None
-    time = "" if source.series.times is None else time  # numbers such as hours are regressors then
-    if not keys or not all(name in names for name in keys):
-        return {None: read(known, time)}
-    parts = split(known, keys if len(keys) > 1 else keys[0], time)
-    return parts | {JOINT.join(map(str, key)): part for key, part in parts.items() if isinstance(key, tuple)}

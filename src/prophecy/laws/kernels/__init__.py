@@ -1,5 +1,5 @@
-"""Compiled when the package is built: each `.py` here is a kernel, its `.pxd` the C types of its functions."""
+"""Compiled when the package is built, as one module: `entry.pyx`, and the files it includes."""
 
-from prophecy import _cpu
+from prophecy._cpu import kernels
 
-__path__ = _cpu.kernels("laws")
+__path__ = kernels("laws")

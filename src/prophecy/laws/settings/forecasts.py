@@ -14,17 +14,13 @@ class Settings:
 
     least: int = 24  #: samples below which nothing can be solved and checked
 
-    # Hidden periodic forcing (`inputs.py`)
-    forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
-    forcing_least: int = 128  #: samples: six for each of those terms
-    forcing_periods: float = 4.0  #: that a forcing has at least in them; slower ones are drifts
-    #: Share of the unexplained variance that one sinusoid must leave less of: forced systems leave 0 to 0.22 with 1 %
-    #: noise, 120 others 0.32 and more
-    forcing_left: float = 0.25
-
-    #: Share of what a quadratic field leaves that its terms times a clock leave of that: a parameter that drifts by a
-    #: fifth leaves 0.02 with 1 % noise and 0.14 with 3 %, systems without a drift 0.3 to 1.
-    drift_left: float = 0.25
+    # Inputs that are not seen: a drive or a drift (`inputs.py`)
+    input_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
+    forcing_periods: float = 4.0  #: that a forcing has at least in the samples; slower ones are drifts
+    #: Share of what a field leaves that it leaves beside a sinusoid, or with its terms times a clock. Driven systems
+    #: leave 0 to 0.22 with 1 % noise, 120 others 0.32 and more; a parameter that drifts by a fifth leaves 0.02 with 1 %
+    #: noise and 0.14 with 3 %, systems without a drift 0.3 to 1
+    input_left: float = 0.25
 
     hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen
     laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise

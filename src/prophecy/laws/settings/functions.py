@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FunctionSettings:
-    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `quotients.py`).
+    """Which functions are looked for, and how (`families.py`, `quotients.py`).
 
     Chosen on the development systems and on 84 other flows of dysts.
     """
@@ -25,26 +25,14 @@ class FunctionSettings:
     moves: int = 6  #: Gauss-Newton steps of that; twice as many without products
     pair: float = 3.0  #: a function of two variables must leave this much less (in squares) than one of a single one
     movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
-    jump: float = 2.0  #: one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
     bent: float = 1.5  #: and one of a square or product this much less than one of a variable
     #: Times the square sum of integration errors: a single function that leaves less makes broken lines needless.
     explains: float = 10.0
 
-    # Curves, which are sums of splines
-    splines: int = 16  #: in a curve: bends of a tenth of the range show
-    determined: float = 1e-7  #: of a column: what powers and other curves leave of it must be more to count
-    times: float = 2.0  #: for every variable that a curve is multiplied by, it must leave this much less (in squares)
-    needed: float = 2.0  #: a curve without which this much more is left stays; the others were stand-ins
-    multiplied: int = 4  #: variables up to which curves are multiplied by products of two
+    # Forward and backward
+    rounds: int = 2  #: in which all functions are moved when some have joined
+    needed: float = 2.0  #: a function without which this much more is left stays; the others were stand-ins
     at_floor: float = 0.05  #: of the square sum of integration errors, an upper bound: nothing is left to explain
-
-    # What a curve is read as
-    starts: int = 2  #: functions of each kind that are moved
-    rounds: int = 2  #: in which all functions of a curve are moved when one has joined
-    together: int = 3  #: functions of one kind in a curve
-    rivals: float = 10.0  #: times what the best kind leaves: kinds that leave more are not tried with more functions
-    beyond: float = 1.2  #: of what the spline leaves (in squares), a function may leave this much more
-    explained: float = 0.3  #: of the square sum of integration errors: what a function may leave in any case
     close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
 
     # Quotients

@@ -22,13 +22,11 @@ class HiddenSettings:
     #: 7e-3.
     smooth: float = 3e-3
     rough: float = 0.1  #: the same up to which samples may be far apart instead
-    noisy: float = 0.35  #: of the roughness: the misfit that noise leaves is 0.45 to 0.9 of it, of coarse samples 0.2
 
     # Where searches start
     stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
-    starts: int = 12  #: guesses that are solved
+    starts: int = 24  #: guesses that are solved
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
-    refined: int = 16  #: trials that improve a guess
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
 
@@ -42,17 +40,11 @@ class HiddenSettings:
 
     # The rest of the series
     stretch: int = 64  #: samples forecast at a time: two Lyapunov times of the systems above
-    lost: float = 0.3  #: standard deviations: the error of a stretch that ends a search
     least_gain: float = 0.02  #: share of the misfit below which a step is the last
-    exact: float = 1e-7  #: standard deviations: the misfit of a law; stand-ins come to 1e-6, laws to 1e-8
     #: Standard deviations: a field whose forecasts of all stretches are this good is followed, a law's of the last
     trusted: float = 0.01
     wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
 
     # Noisy samples
-    #: Logarithm: how far sizes of differences of order 7 and 10 may be apart; those of coarse samples are 0.3 and more.
+    #: Logarithm: how far sizes of differences of order 7, 10 and 12 may be apart; noise has 0.1, coarse samples 0.24.
     noise_even: float = 0.15
-    #: Of the noise seen in differences: laws need 0.8 to 1.1 at the last stage, other fields mostly more
-    noise_more: float = 1.15
-    #: Correlation of neighbouring residuals: -0.16 to 0.03 with laws, 0.08 and more with fields that imitate one
-    white: float = 0.07

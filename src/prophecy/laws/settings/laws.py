@@ -31,17 +31,11 @@ class LawSettings:
     # Samples that may be exact
     clean: float = 1e-3  #: standard deviations: noise below which single steps may be solved for exactly
     complete: float = 0.75  #: share of the steps between samples that were both observed
-    hopeful: float = 0.02  #: share of the rises: functions that leave more of a smooth path are not tried as exact
+    hopeful: float = 0.005  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
     costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
-    #: Of the noise seen in high differences: single steps that miss by less are noisy ones; those of noisy samples of a
-    #: law miss by 0.7 to 1.5.
-    noise_like: float = 3.0
-    #: Share of the median of how far polynomials of two widths are apart that a tenth of the steps are below: samples
-    #: too far apart have steps that are well known (0.01), noise is everywhere (0.5).
-    noise_even: float = 0.1
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
     work: float = 3e3  #: for each family with noise, and for a part of the series; twice that for all of them
@@ -81,9 +75,8 @@ class LawSettings:
 
     # Functions beside powers
     short: float = 5.0  #: terms for each variable: a law of powers with more may be an imitation of functions
-    functions: int = 4  #: in one field; 0 leaves them out
+    functions: int = 6  #: in one field; 0 leaves them out
     quotients: tuple[int, ...] = (1, 2)  #: degrees of denominators; () leaves quotients out
-    curves: int = 5  #: in one equation while they are looked for; those that were stand-ins go again
     kinks: int = 10  #: in one field that has no other functions: a piecewise linear one with eleven pieces
     nats: float = 15.0  #: what a function must add to the log likelihood beyond its penalty
     share: float = 0.8  #: of what the powers leave of an equation, a function must leave less than this
@@ -109,7 +102,7 @@ class LawSettings:
     noise_second: float = 0.05  #: the same of one variable whose rate is not seen; ordinary seasons have more
     growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
-    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`held_out.py`)
+    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`trajectory.py`)
     held_back: tuple[float, ...] = (0.15, 0.3, 0.5)
     foretold_close: float = 0.3  #: standard deviations between draws from which on they say nothing about errors
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems

@@ -53,7 +53,7 @@ async function take(file, done) {
     say(`${file.name}: ${whole(taken.key.length)} values of ${whole(keys.length)} series${put}${notes}.`);
     done(keys, taken);
   } catch (error) {
-    say(`${file.name}: ${error.message}. ${error.way_out ?? ""}`, true);
+    say(`${file.name}: ${error.message}.${advice(error.way_out)}`, true);
   }
 }
 
@@ -70,16 +70,16 @@ async function columns(file) {
 // A dialog with a choice of columns for time, value and key; what is chosen is put into `said`.
 function ask(found, said) {
   const dialog = get("columns"), parts = { time: "", value: "", key: "" };
-  const advice = found.way_out && !/[?][a-z_]+=/.test(found.way_out) ? ` ${upper(found.way_out)}.` : ""; // addresses are no help here
-  get("columns-why").textContent = `${upper(found.error)}.${advice}`;
+  const proposed = Object.fromEntries([...(found.way_out ?? "").matchAll(/[?]([a-z_]+)=(.+?)(?=, or |; |$)/g)].map(([, name, value]) => [name, value]));
+  get("columns-why").textContent = `${upper(found.error)}.${advice(found.way_out)}`;
   for (const part of Object.keys(parts)) {
     const none = new Option(part === "value" ? "all columns of numbers" : "none, or found by itself", "");
     get(`column-${part}`).replaceChildren(none, ...found.names.map((name, at) => new Option(`${name || "(no name)"}: ${found.rows.slice(0, 3).map((row) => row[at]).join(", ")} …`, name)));
     get(`column-${part}`).value = said[part] ?? "";
   }
-  const texts = found.names.filter((name, at) => found.kinds[at] === "text");
-  if (!said.key && texts.length === 1 && /tells their rows apart/.test(found.error)) get("column-key").value = texts[0];
+  if (!said.key && found.names.includes(proposed.key)) get("column-key").value = proposed.key;
   get("column-format").value = said.time_format ?? "";
+  get("column-format").placeholder = proposed.time_format ?? "found by itself";
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => dialog.addEventListener("close", () => {
@@ -87,6 +87,12 @@ function ask(found, said) {
     if (get("column-format").value.trim()) said.time_format = get("column-format").value.trim(); else delete said.time_format;
     resolve(dialog.returnValue === "read");
   }, { once: true }));
+}
+
+// The ways out that a person at the page has: all but those by an address (?decimal=,).
+function advice(way_out) {
+  const ways = (way_out ?? "").split(/, or |; /).filter((way) => way && !/[?][a-z_]+=/.test(way));
+  return ways.length ? ` ${upper(ways.join(", or "))}.` : "";
 }
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -112,4 +118,5 @@ function say(text, bad = false) {
   const line = get("dropped");
   line.textContent = text;
   line.classList.toggle("bad", bad);
+  line.scrollIntoView({ block: "nearest" }); // on a phone it lies below the list
 }

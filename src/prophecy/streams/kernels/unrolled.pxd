@@ -58,28 +58,6 @@ cdef extern from *:
             for (int j = 0; j < PROPHECY_PARTS; j++) a[j] -= factor * b[j];
         }
     }
-
-    static CYTHON_INLINE void prophecy_butterflies(
-            double* re, double* im, double* far_re, double* far_im, const double* c, const double* s, long long count) {
-        long long k = 0;
-        for (; k + PROPHECY_WIDE <= count; k += PROPHECY_WIDE) {
-            const prophecy_vector cosine = *(const prophecy_vector*) (c + k), sine = *(const prophecy_vector*) (s + k);
-            const prophecy_vector a = *(prophecy_vector*) (re + k), b = *(prophecy_vector*) (im + k);
-            const prophecy_vector d = *(prophecy_vector*) (far_re + k), e = *(prophecy_vector*) (far_im + k);
-            const prophecy_vector x = d * cosine + e * sine, y = e * cosine - d * sine;
-            *(prophecy_vector*) (far_re + k) = a - x;
-            *(prophecy_vector*) (far_im + k) = b - y;
-            *(prophecy_vector*) (re + k) = a + x;
-            *(prophecy_vector*) (im + k) = b + y;
-        }
-        for (; k < count; k++) {
-            const double x = far_re[k] * c[k] + far_im[k] * s[k], y = far_im[k] * c[k] - far_re[k] * s[k];
-            far_re[k] = re[k] - x;
-            far_im[k] = im[k] - y;
-            re[k] += x;
-            im[k] += y;
-        }
-    }
     """
     # Σ x[i] y[i] over i < count, a multiple of eight.
     double dot "prophecy_dot"(const double* x, const double* y, long long count) noexcept nogil
@@ -89,8 +67,6 @@ cdef extern from *:
     void product "prophecy_product"(const double* x, long long count, const double* matrix, long long stride, double* out) noexcept nogil
     # x -= factor y over i < count, a multiple of eight.
     void subtract "prophecy_subtract"(double* x, double factor, const double* y, long long count) noexcept nogil
-    # With f = (far_re + i far_im) (c - i s): re + i im becomes itself plus f, far_re + i far_im what it was less f.
-    void butterflies "prophecy_butterflies"(double* re, double* im, double* far_re, double* far_im, const double* c, const double* s, long long count) noexcept nogil
 
 
 cdef inline double spacing(double x) noexcept nogil:

@@ -1,0 +1,248 @@
+r"""How unusual the recent stretch is for this stream (docs/anomalies.md): ranks among all of their past of
+
+    change   the larger of the ranks of the forecast's error and of the difference from value to value
+    value    the value itself, high or low, less what the stream has drifted
+    level    its mean over the last 20 samples, high or low, less the same
+    noise    the mean logarithm of the error's size over the last 20 samples, high or low
+    sum      the sum of -log10 of these four, reported where it passes all sums of the last 200 values or the last tenth
+
+A sensor that sticks, one error that is rare by itself, and a level, spread or noise that is another one than ever are
+reported by themselves. A doubted value (`past.pyx`) is ranked as it came; no more is kept of it than the past allows.
+"""
+
+
+# Ranks and alarms.
+
+
+cdef bint rests_half(const Record* r) noexcept nogil:
+    """Whether at least half of all differences were exactly 0: a stream of events."""
+    return r.alarm_seen >= WINDOW and 2.0 * resting(r) >= r.alarm_seen
+
+
+cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept nogil:
+    """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
+    what cannot be negative. Values that only stand there now, as on a stair, are no pile."""
+    size = r.alarm_size[VALUE]
+    least = max(t.alarms.piled * r.alarm_seen, float(t.stuck), 2.0 * (r.same + 1))
+    if size > 0:
+        if r.alarm_weight[VALUE][size - 1] >= least:
+            ahead = min(ahead, r.alarm_middle[VALUE][size - 1])
+        if r.alarm_weight[VALUE][0] >= least:
+            ahead = max(ahead, r.alarm_middle[VALUE][0])
+    return ahead
+
+
+cdef double score_ceiling(const Record* r, const Table* t, double error, double difference) noexcept nogil:
+    """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
+    of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
+    (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
+    do not resolve such errors, which take a few values only.
+
+    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, changes cannot
+    be predicted: then a score is at most -log10 of the share of changes of that size. Infinite where values seldom
+    repeat.
+    """
+    seen = float(r.alarm_seen)
+    if r.alarm_seen < WINDOW or resting(r) * t.alarms.repeating < seen:
+        return INFINITY
+    probability = max(min(tail_share(r, ERROR, error, False), power_law(r, ERROR, error, True)), LEAST)
+    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
+        count = 0.0
+        for i in range(place_in(r, DIFFERENCE, difference - 0.25 * r.tick), r.alarm_size[DIFFERENCE]):
+            count += r.alarm_weight[DIFFERENCE][i]
+        probability = max(probability, min(count / seen, 1.0))
+    return -log10(probability)
+
+
+cdef void note_sum(Record* r, const Table* t, double total) noexcept nogil:
+    """Add a sum to the current block; begin the next block when it is full. A sum must exceed those of two blocks."""
+    r.alarm_peak = max(r.alarm_peak, total)
+    r.alarm_left -= 1
+    if r.alarm_left <= 0:
+        r.alarm_last_peak, r.alarm_peak = r.alarm_peak, 0.0
+        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen))
+
+
+cdef bint still(const Record* r, const Table* t, long long same) noexcept nogil:
+    """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
+    moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
+    if same < t.stuck or moves < WINDOW:
+        return False
+    share = (before - moves + 1.0) / (before + 2.0)
+    cdef bint usual = same < 2 * r.longest and -log10((r.rests + 1.0) / (moves + 1.0)) < t.alarms.alone
+    return same * -log10(share) >= t.alarms.improbable and not usual
+
+
+cdef double resting(const Record* r) noexcept nogil:
+    """How many differences so far were exactly 0."""
+    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE][0] != 0.0:
+        return 0.0
+    return r.alarm_weight[DIFFERENCE][0]
+
+
+cdef double note_noise(Record* r, const Table* t, double size) noexcept nogil:
+    """Update the mean logarithm of the errors' sizes over 20 values; returns the newest. The sum is updated value by
+    value and computed anew every 32, against rounding."""
+    seen, logs = r.alarm_seen, &r.alarm_log[0]
+    now = seen % LOGS
+    r.alarm_error += (size - r.alarm_error) / (seen + 1)
+    logs[now] = log(max(size, 1e-2 * r.alarm_error, 1e-150))
+    before = now - WINDOW
+    r.alarm_sum += logs[now] - logs[before if before >= 0 else before + LOGS]
+    if now == LOGS - 1:
+        r.alarm_sum = 0.0
+        for i in range(LOGS - WINDOW, LOGS):
+            r.alarm_sum += logs[i]
+    r.alarm_quantity[NOISE] = r.alarm_sum / min(WINDOW, seen + 1)
+    return logs[now]
+
+
+cdef long long note_slow(Record* r, const Table* t, double place, double noise) noexcept nogil:
+    """Update the slow means of the value less its drift, of the logarithm of its distance from that mean (the spread), and
+    of that of the error (the noise). Returns which of them has just gone farther from where it usually is than `far`
+    of its own usual distances, or -1.
+
+        mean ← mean + (x - mean)/slow,  z = (mean - centre)/deviation,  centre and deviation over all the past, with
+        distances beyond 2.5 deviations cut to that
+
+    What is far is the new usual after half as many values as have been seen, and is not reported again until then: where
+    a stream grows, that would be its growth. Nor is another that goes far before as many values have come as it takes to
+    know it: one change moves several.
+    """
+    found, w = -1, t.alarms.slow
+    seen = r.alarm_seen + 1 - WINDOW  # the first errors are far from ordinary
+    apart = fabs(place - r.slow_mean[0])
+    r.slow_apart += (apart - r.slow_apart) / (r.alarm_seen + 1)
+    cdef bint known = seen > t.alarms.familiar * w
+    cdef bint quiet = True
+    for i in range(SLOW):
+        r.slow_since[i] += 1 if r.slow_since[i] > 0 else 0
+        quiet = quiet and (r.slow_since[i] == 0 or r.slow_since[i] > t.alarms.familiar * w)
+    for i in range(SLOW):
+        x = place if i == 0 else noise if i == 2 else log(max(apart, 1e-2 * r.slow_apart, 1e-150))
+        r.slow_mean[i] += (x - r.slow_mean[i]) * max(1.0 / w, 1.0 / max(seen, 1))
+        if r.slow_since[i] > min(max(t.alarms.familiar * w, 0.5 * seen), float(RING)):
+            r.slow_since[i], r.slow_centre[i] = 0, r.slow_mean[i]
+        if seen <= w:
+            r.slow_centre[i] = r.slow_mean[i]
+            continue
+        off, deviation = r.slow_mean[i] - r.slow_centre[i], sqrt(r.slow_square[i])
+        if known and r.slow_since[i] == 0 and fabs(off) > t.alarms.far * deviation > 0.0:
+            found, r.slow_since[i], quiet = i if quiet else found, 1, False
+        if known:
+            off = min(max(off, -2.5 * deviation), 2.5 * deviation)
+        r.slow_centre[i] += off / (seen - w)
+        r.slow_square[i] += (off * off - r.slow_square[i]) / (seen - w)
+    return found
+
+
+cdef void note_drift(Record* r, const Table* t, double level) noexcept nogil:
+    """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
+
+    Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
+    drift counts in full where it lies far more than three standard errors from 0, and not at all below that: a random
+    walk without drift passes 3 of them in one block of 400.
+    """
+    r.alarm_origin += r.alarm_drift
+    block = (r.alarm_seen + 1) // WINDOW - 1
+    if (r.alarm_seen + 1) % WINDOW != 0:
+        return
+    if block > 0:
+        change, blocks = level - r.alarm_before, float(min(block, t.alarms.slow))
+        r.alarm_change += (change - r.alarm_change) / blocks
+        r.alarm_square += (change * change - r.alarm_square) / blocks
+        squared = r.alarm_change * r.alarm_change
+        doubt = 9.0 * max(r.alarm_square - squared, 0.0)
+        certain = blocks * squared
+        r.alarm_drift = r.alarm_change * (1.0 - doubt / certain) / WINDOW if block > 2 and doubt < certain else 0.0
+    r.alarm_before = level
+
+
+cdef double usual_rank(const Record* r, long long i, long long upper, double probability) noexcept nogil:
+    """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
+    this side.
+
+    The n-th value of a sequence in no order is a record with probability 1/n, and a random walk has 0.8 √n of them.
+    Where a stream grows, more were: a record is then less rare by that factor, and no other value is rarer than one.
+    """
+    seen = float(r.alarm_seen)
+    more = r.alarm_records[i][upper] - (2.0 * (1.0 + log(seen)) if i < VALUE else sqrt(seen))
+    if more <= 1.0:
+        return probability
+    return min(max(probability, min(probability * more, more / seen)), 0.5)
+
+
+cdef double rank(Record* r, long long i, bint doubted) noexcept nogil:
+    """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
+    them; doubted: an error or a change at the edge of what is usual, anything else not at all."""
+    x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
+    low = place_in(r, i, x)
+    if r.alarm_seen >= WINDOW and i != VALUE:
+        found = tail_share(r, i, x, i != ERROR and i != DIFFERENCE and i != SUM)
+        if i != SUM:
+            found = usual_rank(r, i, 1 if low >= size // 2 else 0, found)
+        if low == size and not doubted:
+            r.alarm_records[i][1] += 1
+        elif low == 0 and x < r.alarm_middle[i][0] and not doubted:
+            r.alarm_records[i][0] += 1
+    if i <= DIFFERENCE or not doubted:
+        insert(r, i, edge(r, i) if doubted else x)
+    return found
+
+
+cdef void watch(
+    Record* r, const Table* t, double value, double believed, double difference, double error, double score,
+    double level, bint wild, bint doubted
+) noexcept nogil:
+    """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
+
+    difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values;
+    score: its own, where it may be large; believed, wild, doubted: see `past`.
+    A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
+    """
+    size = fabs(error)
+    cdef double* quantity = r.alarm_quantity
+    cdef double* part = r.alarm_tail
+    cdef bint exact = size <= ROUNDED * fabs(difference)
+    size = 0.0 if exact else size
+    r.alarm_exact = r.alarm_exact + 1 if exact else 0
+    noise = note_noise(r, t, edge(r, ERROR) if wild else size)
+    note_drift(r, t, level)
+    slow = note_slow(r, t, believed - r.alarm_origin, noise) if r.same < t.stuck // 2 else -1
+    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
+    quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
+    for i in range(RANKED):
+        part[i] = rank(r, i, doubted)
+    part[VALUE] = rank(r, PLACE, doubted)
+    seen = r.alarm_seen
+    cdef bint noticed = slow >= 0 and not exact
+    if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
+        noticed = True
+    total = 0.0
+    if exact:
+        for i in range(NOISE):
+            part[i] = 0.5
+    if r.alarm_exact >= WINDOW:
+        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
+        part[NOISE] = 0.5
+    elif seen >= WINDOW:
+        total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
+    quantity[SUM] = total
+    rarity = rank(r, SUM, doubted)
+    r.alarm_seen += 1
+    r.alarm = 0.0
+    if seen < WINDOW:
+        return
+    if total > 0.0:
+        total -= log10(rarity)
+    cdef bint first = not wild or r.doubts == 1  # what follows in a row is the same
+    sure = t.alarms.rise * sqrt(total) if total > max(r.alarm_peak, r.alarm_last_peak) and first else 0.0
+    if noticed:
+        part[LEVEL if slow == 0 else NOISE] = LEAST
+    # One error may be rare by itself, where value, level and noise are not: a spike in a season or in a walk.
+    cdef bint alone = score >= t.alarms.alone and -log10(part[ERROR]) >= t.alarms.alone and first
+    if noticed or alone:
+        sure = max(sure, t.alarms.alone)
+    if sure > 0.0:
+        r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
+    note_sum(r, t, total)

@@ -1,0 +1,261 @@
+"""How large the forecast's own errors are, and what follows: intervals and scores, across gaps too; ticks.
+
+Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
+is learned from the stream's own outer errors. Intervals across gaps: docs/time.md.
+"""
+
+
+# Scale and quantiles.
+
+
+cdef void calibrate(Record* r, const Table* t, double error, bint events) noexcept nogil:
+    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time, or is too young
+    to show; then quantiles keep the slow step."""
+    squared = error * error
+    if r.learned == 0:
+        r.error_scale = max(squared, SMALLEST)
+    note_quantiles(r, t, squared, events)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
+    r.error_peak = max(r.error_peak, squared)
+    if (r.learned + 1) % t.block == 0:
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
+        r.error_scale = min(r.error_scale, highest)
+        r.last_error_peak = r.error_peak
+        r.error_peak = 0.0
+
+
+cdef void note_quantiles(Record* r, const Table* t, double squared, bint events) noexcept nogil:
+    """Quantiles and tail of the errors, from the square of one: q ← q exp(η (1 - r)) where it is passed and q exp(-η r) where it
+    is not, for the quantile that a share r passes. η falls with the number 2/r of errors it takes to see some beyond."""
+    # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
+    if not (squared > SMALLEST or r.error_scale > SMALLEST):
+        return
+    _note_tail(r, t, squared)
+    first = 0.0 if events else 2.0 * t.first_rate / (r.learned + 1)
+    for l in range(LEVELS):
+        q, step_size = r.quantile[l], first / RARE[l]
+        beyond_it: cython.bint = squared > q * q * r.error_scale
+        if step_size > t.rate:
+            q *= exp(min(step_size, t.first_rate) * ((1.0 if beyond_it else 0.0) - RARE[l]))
+        else:
+            q *= t.raise_by[l] if beyond_it else t.lower_by[l]
+        r.quantile[l] = min(max(q, LOWEST), HIGHEST)
+
+
+cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil:
+    """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
+    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
+    if squared > bar > 0.0:
+        heavier = min(0.5 * log(squared / bar), 4.0)
+        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
+
+
+cdef (long long, double) _excess(const Record* r, const Table* t) noexcept nogil:
+    """The outermost level beyond which enough errors were to be expected so far, and by which power of their rarity the
+    quantiles up to it lie farther apart than a normal law's, less an allowance for chance; 0 if all are known."""
+    known = LEVELS - 1
+    while known > 0 and r.learned * RARE[known] < t.seen_beyond:
+        known -= 1
+    if known == 0 or known == LEVELS - 1:
+        return known, 0.0
+    wider = log(r.quantile[known] / r.quantile[0] * (NORMAL[0] / NORMAL[known]))
+    wider -= t.excess_allowed / sqrt(r.learned * RARE[known])
+    return known, min(max(wider / log(RARE[0] / RARE[known]), 0.0), 1.0)
+
+
+cdef double _knot(const Record* r, long long l, long long known, double excess) noexcept nogil:
+    """The quantile of level l, of a young stream no less than the inner ones let expect."""
+    q = r.quantile[l]
+    if excess > 0.0 and l > known:
+        farther = NORMAL[l] / NORMAL[known] * pow(RARE[known] / RARE[l], excess)
+        q = max(q, min(r.quantile[known] * farther, HIGHEST))
+    return q
+
+
+cdef double _heaviness(const Record* r, double excess) noexcept nogil:
+    """The reciprocal exponent of the power law beyond the largest quantile."""
+    return max(r.tail, LIGHTEST, excess)
+
+
+cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
+    """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
+    the power law of the tail."""
+    if r.learned == 0:
+        return INFINITY
+    upper, lower = 0.0, 0.0
+    known, excess = _excess(r, t)
+    for l in range(where.above + 1):
+        lower = upper
+        upper = max(upper, _knot(r, l, known, excess))
+    if not where.inside and where.part > 1.0:
+        rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
+        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), _heaviness(r, excess)) * usual_error(r, t)
+    lower = lower if where.inside else 0.0
+    return (lower + (upper - lower) * where.part) * usual_error(r, t)
+
+
+cdef double surprise(const Record* r, const Table* t, double error) noexcept nogil:
+    """-log10 of the probability of an error at least this large, 0 before any error is known."""
+    if isnan(error):
+        return NAN
+    if r.learned == 0:
+        return 0.0
+    size = fabs(error) / usual_error(r, t)
+    knot, before, above = 0.0, 0.0, 0
+    known, excess = _excess(r, t)
+    for l in range(LEVELS):
+        before, above = knot, l
+        knot = max(knot, _knot(r, l, known, excess))
+        if size <= knot:
+            break
+    if size > knot:
+        score = log10(size / knot) / _heaviness(r, excess) - log10(RARE[LEVELS - 1])
+    else:
+        start = NORMAL[above - 1] if above > 0 else 0.0
+        normal = start + (NORMAL[above] - start) * ((size - before) / max(knot - before, SMALLEST))
+        score = -log10(erfc(normal / sqrt(2.0)))
+    score = min(score, most_score(r, t))
+    return score if score > 0.0 else 0.0  # not -0.0
+
+
+cdef double most_score(const Record* r, const Table* t) noexcept nogil:
+    """The largest score that the errors known allow."""
+    known = log10(1.0 + r.learned)
+    if sqrt(r.error_scale) > ERROR_ROUNDING * fabs(r.last) + sqrt(SMALLEST):
+        known = max(known, r.learned / t.decade)
+    return min(known, -log10(LEAST))
+
+
+# Gaps.
+
+
+cdef double usual_error(const Record* r, const Table* t) noexcept nogil:
+    """The usual size of an error, wider while few are known."""
+    return sqrt(r.error_scale) * (1.0 + t.few / (1.0 * r.learned * r.learned))
+
+
+cdef double reach(const Record* r, const Table* t, double steps) noexcept nogil:
+    """How far beyond all values known a forecast may go so many steps after the last. With c the largest recent change a
+    step times `gap_reach`, n values and the range R of all: max(2 c, min(h c, R min(1.5 `gap_reach` h/n, 1)))."""
+    one, size = t.gap_reach * sqrt(max(r.scale[0], r.peak[0], r.last_peak[0])), r.alarm_size[VALUE]
+    wide = r.alarm_middle[VALUE][size - 1] - r.alarm_middle[VALUE][0]
+    return max(2.0 * one, min(one * steps, wide * min(1.5 * t.gap_reach * steps / r.count, 1.0)))
+
+
+cdef double within_reach(const Record* r, const Table* t, double ahead) noexcept nogil:
+    """The forecast `ahead`, limited to `reach` beyond all values known.
+
+    Across a gap every step is predicted from the one before, and high degrees would diverge; so would members that
+    were exact before, one step after a signal has broken off and begun anew.
+    """
+    known = r.alarm_size[VALUE]
+    if known == 0:
+        return ahead
+    far = reach(r, t, r.gap + 1.0)
+    return min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far)
+
+
+cdef bint is_usual(const Record* r, const Table* t, double steps) noexcept nogil:
+    """Whether a value `steps` after the last known one is no later than usual, so that it is learned from."""
+    return steps <= t.patience * r.spacing or r.known == 1
+
+
+cdef double across(const Record* r, const Table* t, double ahead) noexcept nogil:
+    """How many times wider than one step ahead an interval is, `ahead` steps after the newest place."""
+    steps = r.gap + ahead
+    if is_usual(r, t, steps):
+        return steps
+    return beyond_usual(r, t, steps)
+
+
+cdef double beyond_usual(const Record* r, const Table* t, double steps) noexcept nogil:
+    """The same across a gap of so many steps that is longer than usual."""
+    one = max(r.quantile[NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, SMALLEST)
+    place = _octave(steps)
+    power = 3.0 if r.error_scale < 1e-8 * r.scale[0] else 1.0
+    wide = one * pow(steps, power)
+    for shorter in range(place, -1, -1):
+        if r.gap_seen[shorter] > 0:
+            wide = max(_after(r, t, shorter), one) * pow(2.0, power * (place - shorter))
+            break
+    known = r.alarm_size[VALUE]
+    if known > 0 and r.learned > 0:
+        widest = r.alarm_middle[VALUE][known - 1] - r.alarm_middle[VALUE][0]
+        widest += reach(r, t, steps) + one * sqrt(steps)
+        wide = widest if steps > t.clock.longest_hole else min(wide, widest)
+    for longer in range(place, OCTAVES):
+        if r.gap_seen[longer] > 0:
+            wide = min(wide, _after(r, t, longer))
+            break
+    return max(wide / one, 1.0)
+
+
+cdef long long _octave(double steps) noexcept nogil:
+    """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
+    octave = log2(steps)
+    if not octave > 0.0:
+        return 0
+    return OCTAVES - 1 if octave >= OCTAVES - 1 else int(octave)
+
+
+cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil:
+    """Nine in ten errors after gaps of this octave are smaller."""
+    return r.gap_error[place] * (1.0 + t.gap_few / pow(r.gap_seen[place], 1.5))
+
+
+cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil:
+    """Take in the error of the first value after an unusual gap."""
+    place = _octave(steps)
+    r.gap_error[place] = max(fabs(error), t.gap_fades * r.gap_error[place])
+    r.gap_seen[place] += 1
+
+
+# Sensors.
+
+
+cdef void note_tick(Record* r, const Table* t, double value, bint sure) noexcept nogil:
+    """Learn the tick from the difference to the newest value, which is known too; sure: neither is doubted."""
+    difference = fabs(value - r.last)
+    if difference == 0.0:
+        r.same += 1
+        return
+    r.longest = max(r.longest, r.same)
+    if r.same >= t.stuck:
+        r.rests += 1
+    r.same = 0
+    if not sure or (r.tick_misses >= TRIES and r.count % TRIES != 0):
+        return
+    fuzz = 8.0 * DBL_EPSILON * max(fabs(value), fabs(r.last))
+    if r.tick == 0.0:
+        r.tick = difference
+        return
+    multiple = _times(difference, r.tick)
+    rest = fabs(difference - multiple * r.tick)
+    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), TICK_TOLERANCE * r.tick) and r.tick > 64.0 * fuzz:
+        r.tick_hits += 1
+        r.tick_misses = 0
+        return
+    larger, smaller = max(difference, r.tick), min(difference, r.tick)
+    found = 0.0
+    for _ in range(8):
+        left = fabs(larger - _times(larger, smaller) * smaller)
+        if left <= max(16.0 * fuzz, TICK_TOLERANCE * smaller):
+            found = smaller
+            break
+        larger, smaller = smaller, left
+    r.tick_hits = 0
+    r.tick = found if found > 64.0 * fuzz else difference
+    r.tick_misses = min(r.tick_misses + 1, TRIES)
+
+
+cdef double _times(double a, double b) noexcept nogil:
+    """How many times b goes into a, the nearest whole number. Beyond 2^63, where rounding is all there is, it is -2^63:
+    then a is no multiple, and of the two the larger is kept."""
+    quotient = floor(a / b + 0.5)
+    return quotient if quotient < 9223372036854775808.0 else -9223372036854775808.0
+
+
+cdef double resolution(const Record* r, const Table* t) noexcept nogil:
+    """The tick, once it is certain; 0 before and for continuous values."""
+    return r.tick if r.tick_hits >= t.ticks_certain else 0.0

@@ -1,0 +1,86 @@
+r"""The rule of mixing (docs/prophecy.md): Cauchy densities around each member's prediction, as wide as its recent
+errors, Bayes' rule, and a fixed share. The same for all members and for shrinkage, which is how much of the change that
+the members forecast is kept: of the forecast changes c and the actual ones d, λ = Σ d c/s / Σ c²/s, limited to 0 … 1 (s:
+the mean squared error at the time), is the share that has come on average, and the forecast a mixture of c and λ c.
+"""
+
+
+cdef void learn_mixture(
+    double* weights, double* scales, double* peaks, double* last_peaks, const double* ahead, const double* prior,
+    long long members, long long count, const Table* t, double difference, double part, double value
+) noexcept nogil:
+    """Weights and scales after errors (difference - ahead) * part, `count` of which were learned from before.
+
+        w ← (1 - share) w √v/(v + e²)/Σ + share · prior,  v ← v + (e² - v) ρ
+
+    Every `block` values a scale comes down to `ceiling` times the largest squared error of the last two blocks.
+    """
+    cdef double new[MEMBERS_ROW]
+    least = (ROUNDING * value) * (ROUNDING * value) + SMALLEST
+    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
+    for i in range(members):
+        error = (difference - ahead[i]) * part
+        squared = error * error
+        scale = scales[i] if scales[i] > 0.0 else max(squared, least)
+        new[i] = weights[i] * (sqrt(scale) / (scale + squared))
+        scales[i] = max(scale + (squared - scale) * rate, least)
+        peaks[i] = max(peaks[i], squared)
+    kept = (1.0 - t.share) / _sum_row(new, members)
+    for i in range(members):
+        weights[i] = new[i] * kept + t.share * prior[i]
+    if (count + 1) % t.block == 0:
+        for i in range(members):
+            scales[i] = min(scales[i], t.ceiling * max(max(peaks[i], last_peaks[i]), least))
+            last_peaks[i] = peaks[i]
+            peaks[i] = 0.0
+
+
+cdef double _sum_row(double* x, long long count) noexcept nogil:
+    """Of the first `count` numbers of an array of `MEMBERS_ROW`."""
+    cdef long long row = (count + 7) // 8 * 8
+    for i in range(count, row):
+        x[i] = 0.0
+    return total(x, row)
+
+
+cdef (double, double) mixed(
+    const double* weights, const double* scales, const double* ahead, long long members
+) noexcept nogil:
+    """The point forecast is the mean of the members, each by its weight over its scale (a mean squared error): the sum
+    over some of them, and that of their shares."""
+    cdef double shares[MEMBERS_ROW]
+    cdef double parts[MEMBERS_ROW]
+    for i in range(members):
+        shares[i] = weights[i] / (scales[i] if scales[i] > 0.0 else 1.0)
+        parts[i] = shares[i] * ahead[i]
+    return _sum_row(parts, members), _sum_row(shares, members)
+
+
+cdef void learn_shrinkage(Record* r, const Table* t, double value, double difference, double part) noexcept nogil:
+    """Learn from the actual change `difference`, over 1/part steps, where `shrink_ahead` was forecast."""
+    cdef double half[2]
+    half[0] = half[1] = 0.5
+    learn_mixture(
+        r.shrink_weight, r.shrink_scale, r.shrink_peak, r.shrink_last_peak, r.shrink_ahead, half,
+        2, r.learned, t, difference, part, value,
+    )  # fmt: skip
+    actual, forecast = difference * part, r.shrink_ahead[0] * part
+    # A change beyond 1e17 times the usual error would count for more than float64 can add to.
+    weight = 1.0 / (r.shrink_scale[0] + ROUNDING * ROUNDING * (actual * actual + forecast * forecast))
+    if forecast * forecast * weight > SMALLEST:  # nothing is forgotten while nothing is learned
+        r.shrink_sums[0] = t.shrink_discount * r.shrink_sums[0] + actual * forecast * weight
+        r.shrink_sums[1] = t.shrink_discount * r.shrink_sums[1] + forecast * forecast * weight
+
+
+cdef double shrunk(Record* r, const Table* t, double change, bint filled) noexcept nogil:
+    """The forecast change where the members together forecast `change`. Across a gap (filled) nothing is taken away:
+    a share of a share of it, step after step, would soon be nothing."""
+    share = 1.0
+    if r.learned >= t.block and r.shrink_sums[1] > 0.0:
+        share = min(max(r.shrink_sums[0] / r.shrink_sums[1], 0.0), 1.0)
+    r.shrink_ahead[0] = change
+    r.shrink_ahead[1] = share * change
+    if filled:
+        return change
+    top, whole = mixed(r.shrink_weight, r.shrink_scale, r.shrink_ahead, 2)
+    return top / whole

@@ -1,0 +1,269 @@
+r"""Members that use the seasons, and when they sleep (docs/prophecy.md, "Seasons").
+
+Five members wake once `periods` has found a season: three solved readouts of the values around one and two seasons back
+and their mean over up to 16 seasons (`members.SOLVED`), and for each period the mean of what the signal did at this
+phase. They are weighed like all others; asleep they have no weight and cost nothing.
+"""
+
+
+cdef double behind(const double* ring, long long newest, double samples) noexcept nogil:
+    """The value less than RING samples before the one at the place `newest`, by a straight line between two."""
+    steps = truncated(samples)
+    part = samples - steps
+    place = newest - steps
+    if place < 0:
+        place += RING
+    value = ring[place]
+    if part > 0.0:
+        value += part * (ring[place - 1 if place > 0 else RING - 1] - value)
+    return value
+
+
+cdef double seasonal_share(const Record* r) noexcept nogil:
+    """The share of the seasonal members in the forecast, by weight over scale."""
+    if r.season_on == 0:
+        return 0.0
+    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
+    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
+    return ours / (bank + ours)
+
+
+cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil:
+    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
+    count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine loses 1 % of its slope): there,
+    other than at the newest value, both sides are known."""
+    part, period = seasonal_share(r), r.season_periods[0]
+    wide = max(1.0, floor(period / 24.0 + 0.5))
+    seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
+    if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
+        return alone
+    total, newest = 0.0, (r.count - 1) % RING
+    for b in range(1, seasons + 1):
+        total += behind(ring, newest, b * period - wide) - behind(ring, newest, b * period + wide)
+    return alone + part * (total / (2.0 * wide * seasons) - alone)
+
+
+cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
+    """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
+    cdef long long bit = 1
+    bit <<= place % FLAGS
+    if missing:
+        r.season_filled[place // FLAGS] |= bit
+    else:
+        r.season_filled[place // FLAGS] &= ~bit
+
+
+cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
+    """Whether the value so many places before the newest is missing."""
+    place = (r.count - 1 - ago) % RING
+    return r.season_filled[place // FLAGS] >> (place % FLAGS) & 1
+
+
+cdef void fill_features(
+    Record* r, const double* ring, const Table* t, long long count, long long available, long long horizon
+) noexcept nogil:
+    """The seasonal features as of the moment when `count` values had come, `available` of which are still in the ring.
+
+    For the newest value u and the one predicted, `horizon` values on: for each period the values whole seasons before u,
+    before the one predicted and before the one after that: the least number of seasons, one more, and on the mean; all
+    less u.
+    """
+    last = (count - 1) % RING
+    newest = ring[last]
+    for s in range(2):
+        features, period = r.feature + AROUND + 9 * s, r.season_periods[s]
+        first = truncated(ceil((horizon + 1) / period)) if period > 0.0 else 1
+        if period == 0.0 or first * period + 2.0 > available:
+            for j in range(9):
+                features[j] = 0.0
+            continue
+        final = max(min(first - 1 + t.seasonal.averaged, truncated((available - 2) / period)), first)
+        for j in range(3):
+            total, ago = 0.0, 0 if j == 0 else horizon - 1 + j
+            for b in range(first, final + 1):
+                value = behind(ring, last, b * period - ago)
+                total += value
+                if b == first:
+                    features[j] = value - newest
+                if b == min(first + 1, final):
+                    features[3 + j] = value - newest
+            features[6 + j] = total / (final + 1 - first) - newest
+
+
+cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
+    """The seasonal members' predictions of the next change, from the features."""
+    predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
+    for s in range(2):
+        mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
+        r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
+
+
+cdef void learn_seasonal(Record* r, const Table* t, double difference, double part) noexcept nogil:
+    """Learn from the change that was forecast: `difference` from the newest value to this one, over 1/part steps."""
+    if r.season_on == 0:
+        return
+    r.season_sums[0] += fabs(difference - r.season_alone) * part
+    r.season_sums[1] += fabs(difference - r.shrink_ahead[0]) * part
+    learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
+    r.season_seen += 1
+
+
+cdef double advance_seasonal(Record* r, const double* ring, const Table* t) noexcept nogil:
+    """The forecast of the next change by all members that are awake; the ring holds `r.count` values by now."""
+    top, whole = mixed(r.weight, r.scale, r.prediction, BANK)
+    r.season_alone = top / whole
+    if r.season_on == 0:
+        return r.season_alone
+    fill_features(r, ring, t, r.count, min(r.count, RING), 1)
+    predict_seasonal(r, t)
+    more, others = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
+    return (top + more) / (whole + others)
+
+
+# When seasons are looked for, and whether the members run.
+
+
+cdef void replay(
+    Record* r, const double* ring, const Table* t, long long count, long long available, long long horizon
+) noexcept nogil:
+    """Solve the readouts of new periods from the values in the ring; the last of them say how large the members' errors
+    are. The features are then the newest ones again."""
+    cdef double weights[MEMBERS]
+    start_solved(r, t, AWAKE, SOLVED)
+    r.season_seen = 0
+    for i in range(SOLVED - AWAKE):
+        r.season_errors[i] = 0.0
+    for i in range(BANK, MEMBERS):
+        weights[i], r.scale[i], r.peak[i], r.last_peak[i] = t.prior[1][i], 0.0, 0.0, 0.0
+    period = max(r.season_periods[0], r.season_periods[1])
+    longest = truncated(period * (2 if available > 2.5 * period else 1)) + 8
+    for ago in range(min(available - longest, LONGEST), horizon - 1, -1):
+        then = count - ago
+        newest, value = ring[(then - 1) % RING], ring[(then + horizon - 1) % RING]
+        fill_features(r, ring, t, then, available - ago, horizon)
+        for lag in range(1, 7):
+            r.feature[lag] = ring[(then - 1 - lag) % RING] - newest
+        predict_seasonal(r, t)
+        if ago <= LONGEST // 8:
+            learn_mixture(
+                weights + BANK, r.scale + BANK, r.peak + BANK, r.last_peak + BANK, r.prediction + BANK,
+                t.prior[1] + BANK, MEMBERS - BANK, r.season_seen, t, value - newest, 1.0, value,
+            )  # fmt: skip
+        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, value - newest, 1.0)
+        r.season_seen += 1
+    for lag in range(1, 7):
+        r.feature[lag] = r.lag[lag] - r.last
+
+
+cdef void wake(Record* r, double bank) noexcept nogil:
+    """Let all members that never sleep have the weight `bank` together, the seasonal ones the rest in equal parts."""
+    total = 0.0
+    for i in range(BANK):
+        total += r.weight[i]
+    for i in range(BANK):
+        r.weight[i] *= bank / total
+    for i in range(BANK, MEMBERS):
+        r.weight[i] = (1.0 - bank) / (MEMBERS - BANK)
+
+
+cdef double find_long(Record* r, const double* ring, const Table* t, long long count, Search* search) noexcept nogil:
+    """A season of 16 means of 32 values or more that was seen four times at least among the last 512 of them, in
+    samples, else 0: the recent values have seen it only a few times."""
+    cdef double periods[2]
+    r.season_blocks = max(r.season_blocks, count // MEAN_OF - MEANS)  # older ones would not be kept
+    while (r.season_blocks + 1) * MEAN_OF <= count:
+        total = 0.0
+        for i in range(MEAN_OF):
+            total += ring[(r.season_blocks * MEAN_OF + i) % RING]
+        r.season_means[r.season_blocks % MEANS] = total / MEAN_OF
+        r.season_blocks += 1
+    search.count = min(r.season_blocks, MEANS)
+    longest = min(LONGEST // MEAN_OF, search.count // 4)
+    if longest < 16:
+        return 0.0
+    for i in range(search.count):
+        search.values[i], search.known[i] = r.season_means[(r.season_blocks - search.count + i) % MEANS], 1.0
+    examine(search, t, False, longest, periods)
+    longer = max(periods[0], periods[1])
+    return min(floor(longer * MEAN_OF + 0.5), LONGEST) if longer >= 16.0 else 0.0
+
+
+cdef void find_all(
+    Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths
+) noexcept nogil:
+    """Up to two periods of the values in the ring, or one of these and a long one that explains more of them."""
+    longer, available = find_long(r, ring, t, count, search), min(count, RING)
+    search.count = available
+    for i in range(available):
+        place = (count - available + i) % RING
+        search.values[i] = ring[place]
+        search.known[i] = 0.0 if r.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
+    find_periods(t, search, periods, strengths)
+    if longer == 0.0 or periods[0] >= 16 * MEAN_OF or periods[1] > 0.0:
+        return
+    short = 0.0
+    if periods[0] > 0.0:
+        short = repeats(search, periods[0]) + t.periods.least
+    strength = repeats(search, longer)
+    if strength > short:
+        place = 0 if periods[0] == 0.0 else 1
+        periods[place], strengths[place] = longer, strength
+
+
+cdef long long next_check(long long count, bint settled) noexcept nogil:
+    """The number of values after which periods are looked for next, from the number seen now: 32, 48, 72, …, from
+    `2 LONGEST` on every `LONGEST`; where the last check found the periods of the one before (settled) every second of
+    these once nearly all that is kept is new then."""
+    cdef long long due = 32
+    while due <= count and due < 2 * LONGEST:
+        due += due // 2
+    if due > 2 * LONGEST or due <= count:
+        every = 2 * LONGEST if settled and count >= 8 * LONGEST else LONGEST
+        due = (count // every + 1) * every
+    return due
+
+
+cdef void check_seasons_now(
+    Record* r, const double* ring, const Table* t, long long count, Search* search
+) noexcept nogil:
+    """Look for periods again, and decide whether the seasonal members run."""
+    cdef double periods[2]
+    cdef double strengths[2]
+    find_all(r, ring, t, count, search, periods, strengths)
+    cdef bint was_on = r.season_on == 1
+    cdef bint changed = False
+    cdef bint others = not was_on
+    cdef bint stays = was_on and periods[0] == 0.0 and r.season_sums[1] < t.seasonal.useful * r.season_sums[0]
+    for s in range(2):
+        before = r.season_periods[s]
+        if stays:
+            periods[s], strengths[s] = before, r.season_strength[s]
+        # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
+        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
+        others = others or fabs(periods[s] - before) > 0.05 * before
+        r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
+    r.season_check = next_check(count, periods[0] > 0.0 and not changed)
+    # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
+    # would take the place of members that are nearly exact.
+    cdef bint on = periods[0] > 0.0 and r.error_scale > 0.01 * r.scale[0]
+    r.season_on = 1 if on else 0
+    if on and (changed or not was_on):
+        replay(r, ring, t, count, min(count, RING), 1)
+    if on and others:  # those of periods that are merely known better now count for as much as they did
+        wake(r, t.seasonal.joined)
+    elif was_on and not on:
+        wake(r, 1.0)
+    r.season_sums[0], r.season_sums[1] = 0.0, 0.0
+
+
+cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
+    """Check the seasons if it is time, and predict anew; not within a gap. The room to search in is half a megabyte:
+    where there is none, the check waits for the next value."""
+    if r.count < r.season_check or r.gap > 0:
+        return
+    search = <Search*> malloc(sizeof(Search))
+    if search == NULL:
+        return
+    check_seasons_now(r, ring, t, r.count, search)
+    r.change = shrunk(r, t, advance_seasonal(r, ring, t), False)
+    free(search)

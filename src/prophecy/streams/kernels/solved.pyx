@@ -1,0 +1,158 @@
+r"""Readouts solved in context: recursive least squares in square-root form (docs/prophecy.md).
+
+Each member predicts the next change as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a prior
+around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
+
+    g = Sᵀ φ,  β = λ + g · g,  w += S g (y - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
+
+S Sᵀ cannot lose its sign, and its condition number is the square root of P's. S is `growth` times the rows of
+`factor`, `stride` numbers apart; the growth by 1/√λ goes into `growth`, and is applied by `grow` every `tidy` steps,
+when the factor is also bounded. A value whose noise has another variance than others counts by a λ multiplied by it.
+"""
+
+
+cdef void update_factor(
+    double* factor, long long used, long long stride, double growth, double forgetting, double error, const double* phi,
+    double* g, double* weights
+) noexcept nogil:
+    """Learn from one value: weights (used,) and the factor change. error: y - w · φ; phi (used,); g (stride,) is
+    scratch; `stride` is a multiple of eight, and numbers beyond `used` in a row are 0."""
+    for j in range(0, stride, 8):
+        product(phi, used, factor + j, stride, g + j)
+    for j in range(stride):
+        g[j] *= growth
+    beta = forgetting + dot(g, g, stride)
+    missed = error / beta
+    shrink = 1.0 / ((beta + sqrt(forgetting * beta)) * growth)
+    for i in range(used):
+        row = factor + i * stride
+        gain = dot(row, g, stride) * growth
+        weights[i] += gain * missed
+        subtract(row, gain * shrink, g, stride)
+
+
+cdef double grow(double* factor, long long count, double growth) noexcept nogil:
+    """Apply the growth to `count` numbers of a factor; returns the sum of their squares."""
+    size = 0.0
+    for k in range(count):
+        factor[k] *= growth
+        size += factor[k] * factor[k]
+    return size
+
+
+cdef void learn_solved(
+    Record* r, const Table* t, long long first, long long last, long long count, double difference, double part
+) noexcept nogil:
+    """Solved members `first` … `last` - 1, which have learned from `count` values, learn from a change over 1/part steps.
+
+    Those that use seasons take errors beyond the usual size to be noisier by that factor (Huber's rule).
+    """
+    cdef double phi[WIDTH]
+    cdef double g[WIDTH]
+    for s in range(first, last):
+        error, power, noise = difference * part, 0.0, 1.0
+        for i in range(t.used[s]):
+            phi[i] = r.feature[t.index[s][i]] * part
+            error -= r.readout[s][i] * phi[i]
+            power += phi[i] * phi[i]
+        if count < t.longest[s]:
+            power = 0.0
+        if s >= AWAKE:
+            usual = r.season_errors[s - AWAKE]
+            if count > 2 * WIDTH and fabs(error) > usual:
+                noise = fabs(error) / max(usual, SMALLEST)
+            rate = max(1.0 - t.forgetting[SOLVED - 1], 1.0 / (count + 1))
+            r.season_errors[s - AWAKE] += (min(fabs(error), MOVED) - usual) * rate
+        if power > SMALLEST:
+            if r.begun[s] == 0:
+                _set_prior(r, t, s, power)
+            factor = &r.factor[t.place[s]]
+            update_factor(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s] * noise, error, phi, g, r.readout[s])
+            # Nothing is forgotten while nothing is learned, as on a constant stretch.
+            r.growth[s] /= sqrt(t.forgetting[s])
+        r.power[s] += (power - r.power[s]) / TIDY
+        if (count + 1) % TIDY == 0:
+            _tidy(r, t, s)
+
+
+cdef void start_solved(Record* r, const Table* t, long long first, long long last) noexcept nogil:
+    """Members that have learned nothing."""
+    for s in range(first, last):
+        for k in range(t.used[s] * t.stride[s]):
+            r.factor[t.place[s] + k] = 0.0
+        for i in range(WIDTH):
+            r.readout[s][i] = t.start[s][i]
+        r.growth[s], r.power[s], r.begun[s] = 1.0, 0.0, 0
+
+
+cdef void _set_prior(Record* r, const Table* t, long long s, double power) noexcept nogil:
+    root, factor = sqrt(PRIOR_POWER / power), &r.factor[t.place[s]]
+    for i in range(t.used[s]):
+        factor[i * (t.stride[s] + 1)] = root
+    r.power[s] = power
+    r.begun[s] = 1
+
+
+cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
+    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
+    factor, count = &r.factor[t.place[s]], t.used[s] * t.stride[s]
+    size, total = grow(factor, count, r.growth[s]), 0.0
+    for i in range(t.used[s]):
+        total += r.readout[s][i]
+    r.growth[s] = 1.0
+    size *= r.power[s]
+    if not (isfinite(size) and fabs(total) < 1e100):
+        start_solved(r, t, s, s + 1)
+    elif size > BOUND:
+        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * BOUND / r.power[s] / t.used[s]))
+
+
+cdef void _bound(double* factor, long long used, long long stride, double highest) noexcept nogil:
+    """Bring down the directions that have grown, and those alone.
+
+    Rotating columns of S leaves S Sᵀ as it is. Rotations until all columns are orthogonal (Jacobi's method) make their
+    lengths the singular values, each of which is then at most `highest`.
+    """
+    for _ in range(30):
+        rotated = False
+        for p in range(used - 1):
+            for q in range(p + 1, used):
+                a, b, c = 0.0, 0.0, 0.0
+                for i in range(used):
+                    a += factor[i * stride + p] * factor[i * stride + p]
+                    b += factor[i * stride + q] * factor[i * stride + q]
+                    c += factor[i * stride + p] * factor[i * stride + q]
+                if fabs(c) <= 1e-15 * sqrt(a * b):
+                    continue
+                rotated = True
+                zeta = (b - a) / (2.0 * c)
+                tangent = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta))
+                cosine = 1.0 / sqrt(1.0 + tangent * tangent)
+                for i in range(used):
+                    x, y = factor[i * stride + p], factor[i * stride + q]
+                    factor[i * stride + p] = cosine * (x - tangent * y)
+                    factor[i * stride + q] = cosine * (y + tangent * x)
+        if not rotated:
+            break
+    for p in range(used):
+        length = 0.0
+        for i in range(used):
+            length += factor[i * stride + p] * factor[i * stride + p]
+        if length > highest * highest:
+            for i in range(used):
+                factor[i * stride + p] *= highest / sqrt(length)
+
+
+cdef void predict_solved(Record* r, const Table* t, long long first, long long last, long long count) noexcept nogil:
+    """The next change as each solved member predicts it; by its constructed readout while it has learned too little."""
+    for s in range(first, last):
+        power, ahead, start = 0.0, 0.0, 0.0
+        for i in range(t.used[s]):
+            phi = r.feature[t.index[s][i]]
+            power += phi * phi
+            ahead += r.readout[s][i] * phi
+            start += t.start[s][i] * phi
+        # Weights in directions the signal has hardly excited are hardly determined: no change goes far beyond the past.
+        farthest = t.farthest * sqrt(power)
+        ahead = min(max(ahead, -farthest), farthest)
+        r.prediction[FIXED + s] = start if count < t.needed[s] else ahead

@@ -1,0 +1,355 @@
+r"""The bank: `step` takes in one value of one stream, `read_next` says what comes next (docs/prophecy.md).
+
+First what is learned from the value (calibration, solved readouts, bias of the derivative, mixture), then memories,
+members and their mixture for the next value. One value, an array, many channels and many series all run these functions,
+and sums are taken in one order, in eight interleaved parts (`unrolled.pxd`), so results agree to the last bit.
+
+With white noise of variance σ² a derivative readout of noise gain G has the mean squared error σ² G + ρ² b²: b is the
+bias of the same member's prediction, ρ a known ratio (`slope_bias`), and b² is read from errors averaged over an eighth
+of the window, less the noise that averaging leaves. Readouts, and half the way from the value before the newest to the
+forecast of the next, are combined with weights (estimated error)⁻².
+"""
+
+
+cdef void begin_record(Record* r, const Table* t) noexcept nogil:
+    """Set the fields of a record that has seen nothing; all others are 0."""
+    r.spacing, r.season_check = 1.0, next_check(0, False)
+    for i in range(BANK):
+        r.weight[i] = t.prior[0][i]
+    for l in range(LEVELS):
+        r.quantile[l] = NORMAL[l]
+    r.tail = LIGHTEST
+    start_solved(r, t, 0, SOLVED)
+    for i in range(2):
+        r.shrink_weight[i] = 0.5
+
+
+cdef void step(Record* r, double* ring, const Table* t, double value) noexcept nogil:
+    """Take in the next value; NaN is a gap. So is a wild value, until two more confirm it."""
+    if isnan(value):
+        if r.count > 0:
+            _miss(r, ring, t, r.last if r.hold else expected(r, t))
+        return
+    value = within(value)  # what is brought to the grid may lie beyond
+    if r.count == 0:
+        _begin_value(r, value)
+    else:
+        distance, forecast = r.gap + 1, expected(r, t)
+        error, part = value - forecast, 1.0 / (distance - r.doubts)  # what came and is doubted is no time that passed
+        # What lies nearer to a doubted value than to the forecast is in doubt with it.
+        alike: cython.bint = r.doubts > 0 and fabs(error - r.doubted[r.doubts - 1]) < fabs(error)
+        wild: cython.bint = alike or is_wild(r, t, error * part, (value - r.last) * part)
+        if r.gap == 0:
+            note_tick(r, t, value, not wild)
+        events: cython.bint = r.alarm_seen < WINDOW or rests_half(r)
+        if wild and r.doubts < 2:
+            r.doubted[r.doubts] = error
+            r.doubts += 1
+            note_quantiles(r, t, edge(r, ERROR) * edge(r, ERROR), events)  # as large as the past allows
+            _watch(r, t, value, forecast, forecast, part, True, True)
+            _miss(r, ring, t, forecast)
+            return
+        by = confirmed(r.doubted, error) if wild else 0.0
+        _watch(r, t, value, value - by, forecast, part, wild, False)
+        if wild:
+            note_quantiles(r, t, by * by, events)
+            _move(r, ring, t, by)
+            forecast += by
+        r.doubts = 0
+        if is_usual(r, t, distance):
+            _learn_value(r, t, value, forecast, 1.0 / distance, events)
+        else:
+            note_gap(r, t, distance, value - forecast)
+        _note_spacing(r, t, distance)
+        if r.gap > 0 and not r.hold:  # what stood in for the missing values leads to this one, by a straight line
+            _amend(r, ring, t, r.gap, (value - forecast) / distance, (value - forecast) / distance)
+    _advance(r, ring, t, value, False)
+    mark_place(r, (r.count - 1) % RING, False)
+    r.known += 1
+    r.gap = r.crossed = 0
+
+
+cdef void _watch(
+    Record* r, const Table* t, double value, double believed, double forecast, double part, bint wild, bint doubted
+) noexcept nogil:
+    """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
+    level = believed
+    window = min(WINDOW, r.count + 1)
+    for j in range(window - 1):
+        level += r.lag[j]
+    error = value - forecast
+    score = surprise_of(r, t, error) if error * error * part * part > 9.0 * r.error_scale else 0.0
+    watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
+
+
+cdef void _learn_value(
+    Record* r, const Table* t, double value, double forecast, double part, bint events
+) noexcept nogil:
+    """Learn from a value and its forecast. part: 1 over the steps since the last known value, which the error across a
+    gap is divided by. events: see `calibrate`."""
+    difference = value - r.last
+    if r.same < t.stuck:
+        calibrate(r, t, (value - forecast) * part, events)
+    learn_seasonal(r, t, difference, part)
+    learn_shrinkage(r, t, value, difference, part)
+    learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
+    note_bias(r, t, difference, part)
+    learn_mixture(
+        r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
+        r.learned, t, difference, part, value,
+    )  # fmt: skip
+    r.learned += 1
+
+
+# Memories and members.
+
+
+cdef void _begin_value(Record* r, double value) noexcept nogil:
+    """The first value: everything before it is taken to have been equal to it."""
+    for j in range(LAGS):
+        r.lag[j] = value
+    r.last = value
+    r.mean = value
+
+
+cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
+    """Memories, then every member's prediction of the next change, then the forecast. filled: the value stands in for
+    a missing one."""
+    difference = value - r.last
+    for j in range(LAGS - 1, 0, -1):
+        r.lag[j] = r.lag[j - 1]
+    r.lag[0] = value
+    for j in range(LAGS):
+        r.feature[j] = r.lag[j] - value
+    _predict_short(r, t)
+    _predict_long(r, t, difference)
+    for i in range(2):
+        r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
+        r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
+    r.count += 1
+    r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
+    r.feature[MEMORY + 2] = r.mean - value
+    r.last = value
+    predict_solved(r, t, 0, AWAKE, r.learned)
+    ring[(r.count - 1) % RING] = value
+    r.change = shrunk(r, t, advance_seasonal(r, ring, t), filled)
+
+
+cdef void _predict_short(Record* r, const Table* t) noexcept nogil:
+    cdef double out[SHORT_ROW]
+    for j in range(0, SHORT_ROW, 8):
+        # Members are ordered by window: those of a block read no lag beyond its last window.
+        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
+    for i in range(SHORTS):
+        r.prediction[i] = out[i]
+
+
+cdef void _predict_long(Record* r, const Table* t, double difference) noexcept nogil:
+    """z ← A (z - x₁ du), and the readouts of the new z, in one product."""
+    cdef double moved[ORDER]
+    cdef double out[LONG_ROW]
+    for w in range(WINDOWS):
+        for k in range(ORDER):
+            moved[k] = r.feature[LAGS + w * ORDER + k] - difference * t.steady[w][k]
+        for j in range(0, LONG_ROW, 8):
+            product(moved, ORDER, &t.long[t.block_of[w] + j], LONG_ROW, &out[j])
+        for k in range(ORDER):
+            r.feature[LAGS + w * ORDER + k] = out[k]
+        for i in range(LONGS):
+            r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+
+
+# Gaps.
+
+
+cdef double expected(const Record* r, const Table* t) noexcept nogil:
+    """The forecast of the next value; where gaps repeat the last value (`hold`), that value.
+
+    Of a stream that rests at least half of the time the forecast change is limited to the largest seen: after a long
+    rest all members have small errors, and high degrees would extrapolate the first change. No forecast passes a bound
+    at which values pile up (`alarms.bounded`), nor goes farther beyond all values seen than `calibration.reach`.
+    """
+    change = r.change
+    if rests_half(r):
+        most = r.alarm_middle[DIFFERENCE][r.alarm_size[DIFFERENCE] - 1]
+        change = min(max(change, -most), most)
+    ahead = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + change)
+    ahead = within_reach(r, t, ahead)
+    return within(ahead)
+
+
+cdef void _note_spacing(Record* r, const Table* t, long long distance) noexcept nogil:
+    """The usual distance between known values; one long gap moves it no more than one twice as long as usual."""
+    steps = float(distance) if r.known == 1 else min(float(distance), 2.0 * r.spacing)
+    r.spacing += (steps - r.spacing) / min(r.known, t.spacings)
+
+
+cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
+    """So many more missing values at once, beyond those that are worth a step each: the ring goes on with the season,
+    or with the newest stand-in; all else stays as it is."""
+    period = <long long> (r.season_periods[0] + 0.5)
+    cdef long long kept = min(steps, <long long> RING)
+    r.count += steps - kept
+    for _ in range(kept):
+        ring[r.count % RING] = ring[(r.count - period) % RING] if 0 < period < r.count else r.last
+        r.count += 1
+        mark_place(r, (r.count - 1) % RING, True)
+    r.gap += steps
+
+
+cdef void _miss(Record* r, double* ring, const Table* t, double instead) noexcept nogil:
+    """A value is missing, or not believed: another one stands in for it."""
+    _advance(r, ring, t, instead, True)
+    mark_place(r, (r.count - 1) % RING, True)
+    r.gap += 1
+    r.crossed += 1
+
+
+cdef void _amend(Record* r, double* ring, const Table* t, long long steps, double first, double rise) noexcept nogil:
+    """The last `steps` values were others: by `first`, and each by `rise` more than the one before. Lags, ring, memories
+    and alternations follow; memories know of as many as were taken one by one."""
+    cdef double moved[ORDER]
+    cdef double added[ORDER]
+    for j in range(min(steps, RING)):
+        by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
+        ring[place] = within(ring[place] + by)
+        if j < LAGS:
+            r.lag[j] = within(r.lag[j] + by)
+    r.last = r.lag[0]
+    known = min(steps, r.crossed)
+    for w in range(WINDOWS):
+        memset(added, 0, sizeof(added))
+        for n in range(known):
+            for k in range(ORDER):
+                moved[k] = added[k] - (rise if n > 0 else first) * t.steady[w][k]
+            product(moved, ORDER, &t.long[t.block_of[w]], LONG_ROW, added)
+        for k in range(ORDER):
+            r.feature[LAGS + w * ORDER + k] += added[k]
+    for i in range(2):
+        more = 0.0
+        for n in range(known):
+            more = (rise if n > 0 else first) - t.alternating[i] * more
+        r.alternation[i] += more
+
+
+cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil:
+    """The level has moved by `by`: so does all that is remembered of it. The two values that were doubted are put in their
+    places, unless others are missing too."""
+    move_level(r, ring, by)
+    if r.gap == 2:
+        _amend(r, ring, t, 2, r.doubted[0] - by, r.doubted[1] - r.doubted[0])
+        for ago in range(2):
+            mark_place(r, (r.count - 1 - ago) % RING, False)
+        r.known += 2
+        r.gap = 0
+
+
+# Reading.
+
+
+cdef (double, double) read_next(const Record* r, const Table* t, const Where* where) noexcept nogil:
+    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
+
+    where: the level among the tracked quantiles (`table.between`).
+    """
+    if r.count == 0:
+        return NAN, NAN
+    mean = expected(r, t)
+    half = half_width(r, t, where) * across(r, t, 1.0)
+    # No interval is narrower than the numbers themselves, nor than a tick.
+    return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t))
+
+
+cdef double surprise_of(const Record* r, const Table* t, double error) noexcept nogil:
+    """The score of an error of the next value, in view of the steps since the last known one and of the tick."""
+    score = surprise(r, t, error / across(r, t, 1.0))
+    if not score > 0.0:
+        return score
+    part = 1.0 / (r.gap + 1)
+    highest = score_ceiling(r, t, fabs(error) * part, fabs(error + expected(r, t) - r.last) * part)
+    tick = resolution(r, t)
+    if tick > 0.0 and highest == INFINITY:
+        # An error of n ticks counts as no rarer than one of 2 n standard deviations.
+        rare = erfc(fabs(error) / (0.5 * tick) / sqrt(2.0))
+        highest = -log10(rare) if rare > 0.0 else INFINITY
+    return min(score, highest)
+
+
+# The derivative.
+
+
+cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
+    """Averages of each constructed member's error and of its square."""
+    newest = 1.0 / (r.learned + 1)
+    for i in range(FIXED):
+        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
+        r.bias[i] = bias
+        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
+
+
+cdef double _slopes(const Record* r, const Table* t, double* error) noexcept nogil:
+    """Estimated mean squared errors of the derivative readouts, into `error`; the least of them."""
+    cdef double noise = INFINITY
+    for i in range(FIXED):
+        noise = min(noise, r.scale[i] / (1.0 + t.gain[i]))
+    cdef double least = INFINITY
+    moves = max(r.scale[0] - t.plain * noise * (1.0 + t.gain[0]), 0.0)
+    for i in range(FIXED):
+        whole, explained = r.scale[i], noise * (1.0 + t.gain[i])
+        # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
+        bias = min(r.squared_bias[i] - noise * t.slope_left[i], whole)
+        bias = max(max(bias, whole - t.plain * explained), t.unsure * noise * t.slope_left[i])
+        # The ratio `slope_bias` is that of the leading error, which is no guide once the signal turns within the
+        # window: the error of a slope grows with that of the same member's prediction.
+        distrust = max(whole / max(explained, 1e-300), 1.0)
+        error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
+        # A member that misses most of the signal's own changes (the copy's error less noise) has no better slope.
+        if whole - t.plain * explained > 0.5 * r.scale[0]:
+            error[i] = max(error[i], moves)
+        if t.sloped[i]:
+            least = min(least, error[i])
+    return least
+
+
+cdef double _path_error(const Record* r) noexcept nogil:
+    """Estimated mean squared error of the slope of the path: a quarter of both its ends' and a sixth of the third
+    difference, squared. The latter holds noise too, so it is careful."""
+    return 0.5 * r.error_scale + r.scale[PARABOLA] / 36.0
+
+
+cdef double slope_shares(const Record* r, const Table* t, double* shares) noexcept nogil:
+    """Shares of the derivative readouts, by (estimated error)⁻², into `shares`; returns that of the path. All add up to
+    1."""
+    path = _path_error(r)
+    least = min(_slopes(r, t, shares), path)
+    for i in range(FIXED):
+        ratio = least / max(shares[i], 1e-300)
+        shares[i] = (ratio * ratio if shares[i] > 0.0 else 1.0) * t.sloped[i]
+    along = (least / path) * (least / path) if path > 0.0 else 0.0
+    total = along
+    for i in range(FIXED):
+        total += shares[i]
+    for i in range(FIXED):
+        shares[i] /= total
+    return along / total
+
+
+cdef double bank_slope(const Record* r, const Table* t, double* shares) noexcept nogil:
+    """The derivative per sample at the newest value; NaN before the first."""
+    if r.count == 0:
+        for i in range(FIXED):
+            shares[i] = 0.0
+        return NAN
+    total = 0.5 * (r.change - r.feature[1]) * slope_shares(r, t, shares)
+    for i in range(SHORTS):
+        read_out = 0.0
+        for j in range(1, LAGS):
+            read_out += r.feature[j] * t.short_slope[j][i]
+        total += shares[i] * read_out
+    for w in range(WINDOWS):
+        for i in range(LONGS):
+            read_out = 0.0
+            for k in range(ORDER):
+                read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w][k][i]
+            total += shares[SHORTS + w * LONGS + i] * read_out
+    return total

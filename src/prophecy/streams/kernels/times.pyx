@@ -1,0 +1,430 @@
+"""Times: a forecast for any moment, and values brought to the grid so that every member of the bank takes part.
+
+On a grid (`clock`) a value belongs to the place nearest to its stamp. A stamp beside it is noise itself, or the time at
+which the value was really taken: then forecasts are moved from the place to the stamp, and values back, along the line
+to the forecast. The reading whose forecasts had the smaller squared errors lately is used.
+
+At irregular times, and where true stamps jitter about a grid and the signal is smooth, a place gets its value from the
+polynomial through the last samples, of the odd degree 1 … 13 that predicted each sample best from its neighbours lately.
+A moment between places lies on the polynomial through the bank's steps around it, plus the part of the newest sample's
+distance from that path that has turned out to persist.
+"""
+
+cdef enum:
+    POINTS = NODES + 2
+
+# Polynomials through samples.
+
+
+cdef double neville(const double* x, const double* y, long long count, double at, double* found) noexcept nogil:
+    """found[i]: the polynomial through the first i + 1 of `count` points, at `at` (Neville's scheme). Returns the last."""
+    cdef double row[POINTS]
+    for i in range(count):
+        row[i] = y[i]
+        for j in range(i - 1, -1, -1):
+            row[j] = row[j + 1] + (row[j] - row[j + 1]) * ((at - x[i]) / (x[j] - x[i]))
+        found[i] = row[0]
+    return found[count - 1]
+
+
+cdef long long nodes(
+    const Clock* c, Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
+) noexcept nogil:
+    """A sample and the known ones before it, newest first, out of the first `count`: their times in steps after it and
+    their values; returns how many. How well the second is predicted from its neighbours by each degree is noted.
+
+    Samples closer than `apart` to the one after them are passed over, and none is taken from beyond a hole.
+    """
+    cdef double others_x[POINTS]
+    cdef double others_y[POINTS]
+    cdef double tried[POINTS]
+    cdef long long found = 1
+    x[0], y[0] = 0.0, value
+    for ago in range(1, min(count, RECENT) + 1):
+        place = (count - ago) % RECENT
+        at = (c.recent[place] - time) / c.dt
+        if x[found - 1] - at > 1.0 + t.clock.hole or found == NODES + 1:
+            break
+        if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
+            continue
+        x[found], y[found] = at, s.value[place]
+        found += 1
+    if found < 3:
+        return found
+    others_x[0], others_y[0] = x[0], y[0]
+    for i in range(2, found):
+        others_x[i - 1], others_y[i - 1] = x[i], y[i]
+    neville(others_x, others_y, found - 1, x[1], tried)
+    s.seen += 1
+    rate = 1.0 / min(s.seen, HALF)
+    for k in range(DEGREE_COUNT):
+        # What cannot be tried for lack of samples is as bad as the straight line.
+        error = tried[DEGREES[k] if DEGREES[k] < found - 1 else 1] - y[1]
+        s.fit[k] += (min(error * error, SQUARED) - s.fit[k]) * rate
+    return found
+
+
+cdef long long best_fit(const Samples* s, const Table* t) noexcept nogil:
+    """Which of `DEGREES` has done best lately; a higher one only where it is clearly better."""
+    cdef long long best = 0
+    if s.seen >= EIGHTH:
+        for k in range(1, DEGREE_COUNT):
+            if s.fit[k] < t.clock.smoother * s.fit[best]:
+                best = k
+    return best
+
+
+cdef double on_place(const double* x, const double* y, long long count, double at, long long power) noexcept nogil:
+    """The polynomial of degree `power` (or as many as the points allow) at `at`, no farther from the two newest
+    samples than the samples differ."""
+    cdef double found[POINTS]
+    used = min(count, power + 1)
+    lowest, highest = y[0], y[0]
+    for i in range(used):
+        lowest, highest = min(lowest, y[i]), max(highest, y[i])
+    before, width = y[1] if count > 1 else y[0], highest - lowest
+    return min(max(neville(x, y, used, at, found), min(y[0], before) - width), max(y[0], before) + width)
+
+
+# Stamps off the grid.
+
+
+cdef bint taken_then(const Samples* s, const Table* t) noexcept nogil:
+    """Whether values were taken at their stamps: forecasts for these had smaller errors lately."""
+    return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
+
+
+cdef bint is_smooth(const Record* r, const Clock* c, const Samples* s, const Table* t) noexcept nogil:
+    """Whether values were taken at their stamps, and polynomials beyond the cubic, or any exact to rounding, bring them
+    to the grid."""
+    if s.seen < QUARTER or c.irregular == 0 and (s.compared < QUARTER or not taken_then(s, t)):
+        return False
+    best = best_fit(s, t)
+    return DEGREES[best] > PATH or s.fit[best] < ROUNDED * (r.scale[0] if c.irregular else s.reading[AS_NOISE])
+
+
+cdef double shift_along(const Record* r, double expected, double offset) noexcept nogil:
+    """What the forecast `expected` changes if the value was taken `offset` steps late: along the line from the newest
+    value, no steeper than twice the last steps, so that one wild forecast moves no value far."""
+    steepest = 2.0 * max(fabs(r.lag[0] - r.lag[1]), fabs(r.lag[1] - r.lag[2]))
+    return offset * min(max(expected - r.lag[0], -steepest), steepest)
+
+
+cdef double placed_value(
+    const Record* r, const Table* t, const Clock* c, Samples* s, double time, double value, double offset
+) noexcept nogil:
+    """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
+    cdef double x[POINTS]
+    cdef double y[POINTS]
+    ahead = expected(r, t)
+    cdef bint moved = taken_then(s, t)
+    by = shift_along(r, ahead, offset)
+    if r.gap == 0:
+        s.compared += 1
+        rate = 1.0 / min(s.compared, 2 * RECENT)
+        for reading in range(READINGS):
+            error = bounded(value - ahead - (by if reading == THEN else 0.0))
+            s.reading[reading] += (error * error - s.reading[reading]) * rate
+    nodes(c, s, t, c.count, time, value, x, y)
+    return value - by if moved else value
+
+
+# Forecasts.
+
+
+cdef Record* copied(const Stream* stream, Room* room) noexcept nogil:
+    """A copy of the record to walk on. The ring is read by the seasonal members alone."""
+    room.record = stream.r[0]
+    if stream.r.season_on == 1:
+        memcpy(room.ring, stream.ring, RING * sizeof(double))
+    return &room.record
+
+
+cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* t, long long steps) noexcept nogil:
+    """So many missing values; returns how many of them were worth a step each."""
+    walked = steps_worth(c, t, steps)
+    for _ in range(walked):
+        step(r, ring, t, NAN)
+    if walked < steps and r.count > 0:
+        pass_over(r, ring, steps - walked)
+    return walked
+
+
+cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`, how far the newest sample lies from it, and how far it is there from a
+    straight line: a measure of what is not known about the signal between two steps."""
+    c, s, q, off = stream.c, stream.s, stream.r, 0.0
+    ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
+    power = max(DEGREES[best_fit(s, t)], PATH) if c.irregular else PATH
+    top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
+    if c.irregular and newest > 1e-9:
+        off = s.known - _along(q, t, 1, power, min(newest, 1.0))
+    if top > 1:
+        q = copied(stream, room)
+        miss_steps(q, room.ring, c, t, top - 1)
+    ahead = min(max(ahead, top - 1.0), <double> top)
+    path = _along(q, t, top, power, ahead)
+    return path, off, fabs(path - _along(q, t, top, 1, ahead))
+
+
+cdef double _along(Record* r, const Table* t, long long steps, long long power, double at) noexcept nogil:
+    """The polynomial through the forecast for `steps` and the values before it, `at` steps ahead."""
+    cdef double x[POINTS]
+    cdef double y[POINTS]
+    cdef double found[POINTS]
+    for i in range(power + 1):
+        x[i], y[i] = steps - i, r.lag[i - 1] if i > 0 else expected(r, t)
+    return neville(x, y, power + 1, at, found)
+
+
+cdef double carried(const Samples* s) noexcept nogil:
+    """The part of the newest sample's distance from the path that persists: the least squares of errors on distances,
+    none at least and all of it at most."""
+    return min(max(s.carry[0] / s.carry[1], 0.0), 1.0) if s.carry[1] > 0.0 else 0.0
+
+
+cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
+    """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
+    the newest sample; across a hole as across other gaps."""
+    since = max((time - s.newest) / c.dt, 1.0) if not isnan(s.newest) else 1.0
+    return since if since <= 1.0 + t.clock.hole else beyond_usual(r, t, since)
+
+
+cdef (double, double, double) judged_by(
+    Record* r, const Table* t, double mean, double wider, double more, double value, const Where* where
+) noexcept nogil:
+    """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
+    of it longer by `more`."""
+    error = copysign(max(fabs(value - mean) - more, 0.0) / wider, value - mean)
+    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
+    return mean, max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t)), score
+
+
+cdef (double, double, double) forecast_at(
+    const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
+) noexcept nogil:
+    """Mean, half width and the score of `value`, for `time`; NaN, NaN and 0 before the first value."""
+    r, c, s = stream.r, stream.c, stream.s
+    if r.count == 0:
+        return NAN, NAN, 0.0
+    if is_far(c, t, time):
+        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
+        return judged_by(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
+    steps, offset = place_of(c, t, time)
+    offset = beside_place(c, t, offset)
+    if c.irregular or fabs(offset) > t.clock.off:
+        path, off, bent = path_at(stream, t, time, room)
+        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
+        return judged_by(r, t, path + carried(s) * off, widening(r, c, s, t, time), more, value, where)
+    if steps > 1.0:
+        r = copied(stream, room)
+        miss_steps(r, room.ring, c, t, truncated(steps) - 1)
+    mean, half = read_next(r, t, where)
+    if offset != 0.0 and taken_then(s, t):
+        mean += shift_along(r, mean, offset)
+    return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
+
+
+cdef (double, double, double) forecast_next(
+    const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
+) noexcept nogil:
+    """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late."""
+    c = stream.c
+    newest = c.last if c.irregular else c.grid
+    if isnan(time):
+        time = newest + c.dt
+    elif c.count > 0 and not is_far(c, t, time):
+        passed, steps = understood(c, t, time)
+        if steps > 0.0:
+            time = newest + steps * c.dt
+        elif passed == 0.0:
+            return NAN, NAN, NAN
+    return forecast_at(stream, t, time, value, where, room)
+
+
+# Values.
+
+
+cdef double take_step(const Stream* stream, const Table* t, double value) noexcept nogil:
+    """A value of the grid; then seasons if they are due, and the alarm with the value. Returns the steps since the value
+    before."""
+    step(stream.r, stream.ring, t, value)
+    check_if_due(stream.r, stream.ring, t)
+    stream.s.alarm = NAN if isnan(value) else stream.r.alarm
+    return 1.0
+
+
+cdef double take_timed(const Stream* stream, const Table* t, double time, double value, Room* room) noexcept nogil:
+    """A value with a stamp (NaN: one step after the value before). Returns the seconds since the value before: 0 where
+    it is late, NaN for the first."""
+    c, s = stream.c, stream.s
+    if isnan(time):
+        time = next_time(c, s)
+    passed = arrival(c, s, t, time)
+    if passed == 0.0:
+        _take_late(stream, t, time, value)
+        s.alarm = NAN
+        if time != c.last or value == s.known:
+            return passed
+        s.value[c.count % RECENT] = value
+        keep_twice(c)
+    else:
+        if c.irregular:
+            value = take_sample(stream, t, c.count, time, value, room)
+        else:
+            take_on_grid(stream, t, time, value)
+        s.value[c.count % RECENT] = value
+        if not isnan(value):
+            s.newest, s.known = time, value
+        note_stamp(c, t, time)
+    verdict = check_grid(c, t, is_smooth(stream.r, c, s, t))
+    if verdict != FINE:
+        start_grid_over(stream, t, verdict, room)
+    return passed
+
+
+cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
+    """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
+    seasons and forecasts read, and among the lags."""
+    r, c = stream.r, stream.c
+    back = floor((c.grid - time) / c.dt + 0.5) if c.dt > 0.0 else 0.0
+    if isnan(value) or c.irregular or not r.gap < back < min(r.count, RING):
+        return
+    ago = <long long> back
+    if fabs((c.grid - time) / c.dt - back) > t.clock.off or not is_missing(r, ago):
+        return
+    place = (r.count - 1 - ago) % RING
+    stream.ring[place] = value
+    mark_place(r, place, False)
+    if ago < LAGS:
+        r.lag[ago] = value
+        r.feature[ago] = value - r.last
+
+
+cdef void take_on_grid(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
+    """A value whose stamp is near a place of the grid; places passed over are gaps."""
+    r, c, steps, offset = stream.r, stream.c, 1.0, 0.0
+    if c.count == 0:
+        c.grid = time
+    else:
+        steps, beside = place_of(c, t, time)
+        offset = beside_place(c, t, beside)
+        follow_stamp(c, t, beside, steps)
+    c.walked += miss_steps(r, stream.ring, c, t, <long long> min(steps, t.clock.longest_hole) - 1)
+    if offset != 0.0 and r.count > 0 and not isnan(value):
+        value = placed_value(r, t, c, stream.s, time, value, offset)
+    take_step(stream, t, value)
+
+
+cdef double take_sample(
+    const Stream* stream, const Table* t, long long count, double time, double value, Room* room
+) noexcept nogil:
+    """A value at an irregular time, the `count`th: learn from the error of its forecast, and fill the places of the grid
+    that it passes. Returns it, NaN where it is not believed (`past`)."""
+    cdef double x[POINTS]
+    cdef double y[POINTS]
+    r, c, s = stream.r, stream.c, stream.s
+    places = truncated(min(max(floor((time - c.grid) / c.dt + 1e-9), 0.0), t.clock.longest_hole))
+    if r.count == 0 and not isnan(value):
+        c.grid = time
+        take_step(stream, t, value)
+        return value
+    cdef bint near = time - s.newest <= (1.0 + t.clock.hole) * c.dt
+    s.alarm = NAN
+    if not isnan(value):
+        s.alarm = 0.0
+        path, off, _ = path_at(stream, t, time, room)
+        wider = widening(r, c, s, t, time)
+        error = value - path - carried(s) * off
+        if not is_wild(r, t, error / wider, (value - s.known) / wider):
+            s.doubts = 0
+        elif s.doubts < 2:
+            s.doubts += 1
+            s.alarm = 1.0 - t.doubtful
+            value = NAN
+    if not isnan(value):
+        found = nodes(c, s, t, count, time, value, x, y)
+        if near:
+            calibrate(r, t, error / wider, False)
+            error, off, rate = bounded(value - path), bounded(off), 1.0 / min(max(s.seen, 1), HALF)
+            s.carry[0] += (error * off - s.carry[0]) * rate
+            s.carry[1] += (off * off - s.carry[1]) * rate
+            _fill_places(stream, t, time, x, y, found, places)
+            return value
+        note_gap(r, t, (time - s.newest) / c.dt, error)
+    if not near:
+        c.walked += miss_steps(r, stream.ring, c, t, places)
+        c.grid += places * c.dt
+    return value
+
+
+cdef void _fill_places(
+    const Stream* stream, const Table* t, double time, const double* x, const double* y, long long found,
+    long long places
+) noexcept nogil:
+    """The next places of the grid, from the polynomial through the samples x, y. Calibration stays that of samples:
+    what is interpolated is smoother."""
+    cdef double quantiles[LEVELS]
+    r, c, s = stream.r, stream.c, stream.s
+    scale, peak, last_peak, tail, doubt = r.error_scale, r.error_peak, r.last_error_peak, r.tail, s.alarm
+    memcpy(quantiles, r.quantile, sizeof(quantiles))
+    for _ in range(places):
+        c.grid += c.dt
+        at = s.known if r.hold else on_place(x, y, found, (c.grid - time) / c.dt, DEGREES[best_fit(s, t)])
+        take_step(stream, t, at)
+        s.alarm = max(s.alarm, doubt)
+    r.error_scale, r.error_peak, r.last_error_peak, r.tail = scale, peak, last_peak, tail
+    memcpy(r.quantile, quantiles, sizeof(quantiles))
+
+
+# Another grid.
+
+
+cdef void start_grid_over(const Stream* stream, const Table* t, long long verdict, Room* room) noexcept nogil:
+    """Go on as `check_grid` found: on another grid, or interpolated to it. Where the step has changed, what was learned
+    per step is void, and the values kept are taken in anew."""
+    r, c, s = stream.r, stream.c, stream.s
+    cdef double places[RECENT]
+    cdef bint anew = fabs(c.found / c.dt - 1.0) >= t.clock.changed
+    if not anew and c.irregular and (c.last - c.grid) / c.dt > 0.5:
+        take_step(stream, t, s.value[(c.count - 1) % RECENT])
+    begin_anew(c)
+    c.dt, c.grid, c.irregular, c.off, c.coarse = c.found, c.start, verdict == NONE, 0.0, 0
+    s.compared = 0
+    if not anew and r.count > 0:
+        return
+    renew(stream, t)
+    s.seen = 0
+    memset(s.fit, 0, sizeof(s.fit))
+    memset(s.carry, 0, sizeof(s.carry))
+    first = max(c.count - RECENT, 0)
+    for k in range(first + 1, c.count):
+        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > t.clock.longest_hole * c.dt:
+            first = k
+    newest, known, alarm, s.newest = s.newest, s.known, s.alarm, NAN
+    before = 1.0
+    for k in range(c.count - 1, first - 1, -1):
+        steps = (c.recent[k % RECENT] - c.grid) / c.dt
+        # Of rounded stamps the place before the next one's is taken if it is among theirs.
+        before = before - 1.0 if fabs(steps - before + 1.0) * c.dt <= slack(c, t) else floor(steps + 0.5)
+        places[k - first] = before
+    for k in range(first, c.count):
+        time, value, place = c.recent[k % RECENT], s.value[k % RECENT], places[k - first]
+        if c.irregular:
+            take_sample(stream, t, k, time, value, room)
+            if not isnan(value):
+                s.newest, s.known = time, value
+        elif k + 1 == c.count or places[k + 1 - first] > place:
+            c.walked += miss_steps(r, stream.ring, c, t, truncated(place - before) - 1)
+            take_step(stream, t, value)
+            before = place
+    s.newest, s.known, s.alarm = newest, known, alarm
+
+
+cdef void renew(const Stream* stream, const Table* t) noexcept nogil:
+    """A record that has seen nothing, as `rows.fresh` makes it."""
+    hold = stream.r.hold
+    memset(stream.r, 0, sizeof(Record))
+    stream.r.hold = hold
+    begin_record(stream.r, t)
+    memset(stream.ring, 0, RING * sizeof(double))
