@@ -15,19 +15,19 @@ are taken in eight interleaved parts, which no formula depends on.
 then taken in like any other with du = 0; nothing is learned from it.
 
 1. h = gap + 1. If gap = 0 and u = last, same += 1; if gap = 0 and u ≠ last, longest ← max(longest, same), rests += 1
-   if same ≥ 16, and same = 0. If h ≤ `patience` · spacing, or only one value is known so far, the gap is *usual* and
-   the value is learned from: 2 to 5 with p = 1/h, then learned += 1. If not, with o = min(⌊log₂ h⌋, 12): gap_error[o]
-   ← max(|u - E|, `gap_fades` · gap_error[o]) and gap_seen[o] += 1. Below, n = learned before that, du = u - last. The
-   expected value is E = last + change (last alone if `hold` and gap > 0), where change is limited to ± the largest
-   difference so far (the outermost centroid of alarm_middle) if at least half of all 20 or more differences so far
-   were 0 (the first centroid is 0 and its weight that many), and last + change to the largest (smallest) value so far
-   where that centroid's weight is at least 0.02 alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one
-   value is known, to the range R of all values known (from the outermost centroids of alarm_middle) and ρ(h) to
-   either side, c = `gap_reach` √v, v the largest of the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R|
-   min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and e = (u - E) p. *Doubt:* with h' = h - doubts, for x = |u -
-   E|/h' among the errors and |u - last|/h' among the changes (8 or more; ranks by the weights of the centroids), with
-   q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth largest: u is wild if both exceed max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s
-   = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀ = log(N₁₀/N₆)/log 20 of the normal quantiles N below; never where q₇₅ = 0; and if
+   if same ≥ 16, and same = 0. If h > 1, with o = min(⌊log₂ h⌋, 12): gap_error[o] ← max(|u - E|, `gap_fades` ·
+   gap_error[o]) and gap_seen[o] += 1. The value is learned from: 2 to 5 with p = 1/h, then learned += 1. Below, n =
+   learned before that, du = u - last. The expected value is E = last + change (last alone if `hold` and gap > 0),
+   limited to the largest (smallest) value so far where the weight of that centroid of alarm_middle is at least 0.02
+   alarm_seen, 16 and 2 (same + 1). E is then limited, if more than one value is known, to the range R of all values
+   known (from the outermost centroids of alarm_middle) and ρ(h) to either side, c = `gap_reach` √v, v the largest of
+   the copy's scale and its two peaks: ρ = max(2 c, min(h c, |R| min(1.5 `gap_reach` h/count, 1))); then to ±1e75; and
+   e = (u - E)/W, W as in *Reading*. Values repeat where 1/16 of all (20 or more) differences so far were 0 (the first
+   centroid is 0 and its weight that many); then the *tick* is the second centroid of the differences, else 0. *Doubt:*
+   with h' = h - doubts, for x = |u - E|/h' among the errors and |u - last|/h' among the changes (8 or more; ranks by
+   the weights of the centroids), with q₇₅ ≥ tick/2, q₉₅ ≥ tick and x₄ the fourth largest: u is wild if both exceed
+   max(q₉₅ (0.05/`doubtful`)^s, 2 x₄), s = max(log₅(q₉₅/q₇₅), ξ₀), ξ₀ = log(N₁₀/N₆)/log 20 of the normal quantiles N
+   below (never where q₇₅ of the changes is 0, and beyond x₄ where that of the errors is); and if
    doubts > 0 and |u - E - doubted| < |u - E| for the last one doubted. If wild and doubts < 2: doubted ← u - E at
    that place, doubts += 1, the quantiles of 2 take in x₄² of the errors, and u is a gap with E in its place.
    Otherwise doubts ← 0, and a wild u is confirmed: δ is the median of both doubted and u - E; the quantiles of 2 take
@@ -35,8 +35,8 @@ then taken in like any other with du = 0; nothing is learned from it.
    2 and gap = 0.
 2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds 1e-200, each
    quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
-   `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` for the first 20 values, and where half of
-   all differences before it were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
+   `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` where half of all differences, with this one,
+   were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
    0.98, tail ← tail + (min(log(|e|/(Q √error_scale)), 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
    Then error_scale ← max(error_scale + (e² - error_scale) ρ, 1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`));
    error_peak ← max(error_peak, e²). When n + 1 is a multiple of `block`: error_scale ← min(error_scale, `ceiling` ·
@@ -50,22 +50,20 @@ then taken in like any other with du = 0; nothing is learned from it.
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
    squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
-5. *Mixture,* with eᵢ = (du - predictionᵢ) p and least = (1e-17 u)² + 1e-200: if n = 0, every scale is
-   max(e₀², least), e₀ that of the copy. wᵢ ∝ wᵢ √vᵢ/(vᵢ + eᵢ²), then wᵢ ← (1 - `share`) wᵢ + `share` · priorᵢ; scale
-   vᵢ ← max(vᵢ + (eᵢ² - vᵢ) ρ, least); peaks and every `block`-th value as in 2, with least for 1e-200. The same
+5. *Mixture,* with eᵢ = (du - predictionᵢ) p and least = (1e-17 u)² + 1e-200: if n = 0, every scale is max(e₀²,
+   least), e₀ that of the copy. wᵢ ∝ wᵢ √vᵢ/(vᵢ + eᵢ²), then wᵢ ← (1 - `share`) wᵢ + `share` · priorᵢ; scale vᵢ ←
+   max(vᵢ + (eᵢ² - vᵢ) ρ, least); peaks and every `block`-th value as in 2, with least for 1e-200. If h = 1, the same
    for shrink_weight (prior 1/2 each), shrink_scale and its peaks with errors of shrink_ahead, but that a scale of 0
-   becomes max(e², least) first. Then, with a = du p, b = shrink_ahead[0] p and s = shrink_scale[0] + 1e-17² (a²
-   + b²): if b²/s > 1e-200, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
-6. spacing ← spacing + (d - spacing)/min(known, `spacings`), d = h, or 2 spacing if that is less and more than one
-   value is known.
-7. *If gap > 0 and not hold* the values of the gap are amended by (u - E)/h, 2 (u - E)/h, …, oldest first. Amended, they
+   becomes max(e², least) first. Then, with a = du, b = shrink_ahead[0] and s = shrink_scale[0] + 1e-17² (a² + b²): if
+   b²/s > 1e-200, shrink_sums ← `shrink_discount` · shrink_sums + (a b, b²)/s.
+6. *If gap > 0 and not hold* the values of the gap are amended by (u - E)/h, 2 (u - E)/h, …, oldest first. Amended, they
    and last are others by that much; and with d the difference of each amendment from the one before it (from 0 for the
    first), for z and each alternation: e ← A (e - x₁ d) and e ← d - a e from 0 on, which are added to them.
-8. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
+7. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
    the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
    times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
-9. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
+8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
    Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
@@ -73,30 +71,25 @@ then taken in like any other with du = 0; nothing is learned from it.
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
    that.
 
-**A gap** (NaN) is 8 and 9 with u = E (or last if `hold`), without known += 1; gap += 1.
+**A gap** (NaN) is 7 and 8 with u = E (or last if `hold`), without known += 1; gap += 1.
 
 **Reading.** mean E; half the interval's width is Q · √error_scale · (1 + `few`/learned²) · W, no less than the
-distance between neighbouring floats at E nor than half a tick (where the values are known to move in ticks), where Q
-is read off the running maximum of the tracked quantiles along straight lines over the normal quantiles of their
-levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995), in proportion below the first; beyond the
-last it is that one times (0.0005/(1 - level))^ξ, ξ = max(tail, ξ₀, x). Of a young stream, with j the outermost
-level for which learned (1 - l) ≥ `seen_beyond` (if that is neither the first nor the last), r = 1 - l, and x =
-(log(q_j N₀/(q₀ N_j)) - `excess_allowed`/√(learned r_j))/log(r₀/r_j) between 0 and 1, else 0: where x > 0, quantiles
-beyond j count as no less than q_j (N/N_j) (r_j/r)^x, 100 at most. W = h across a usual gap. Else, with q the half
-width one step ahead at level 0.9, a(o) = gap_error[o] (1 + `gap_few`/gap_seen[o]^1.5) and the power c = 3 where
-error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at least, where w = max(a(o'), q) 2^(c (o - o')) for the
-largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w is at most |R| + ρ(h) + q √h (and no less, if h > 131
-072), and at most a(o'') for the smallest o'' ≥ o with gap_seen > 0. A score turns |u - E|/W, over the same root mean
-square, into a normal quantile x the same way, and is -log10 erfc(x/√2), or beyond the last quantile -log10 0.0005 +
-log10(size/quantile)/ξ; it lies between 0 and 15, and is at most log10(1 + learned) or, unless √error_scale ≤ 1e-15
-|last| + √1e-200, learned/`decade` if that is more; and with ticks at most what an error of two standard deviations a
-tick would score, unless values repeat: where 1/16 of all (20 or more) differences so far were 0 it is at most -log10
-p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c + 1)/(alarm_seen + 2), 0.5
-at most, where c is the weight at or above it, with 0.5 (weight - 1) times the part of the way to the centroid below;
-1/(alarm_seen + 1) where c < 0.5; and no more than (weight of the outermost 10, a quarter of them at most)/alarm_seen
-· (x/x₁)^(-1/s), x its distance from the middle centroid, x₁ that of the innermost of the ten, if x is more, s their
-mean logarithm of distance/x₁, ξ₀ at least; no less than 1e-15. Where half were 0 and error_scale > scale of the
-copy/4, p is at least the share of differences of |u - last|/h - tick/4 or more.
+distance between neighbouring floats at E nor than half a tick, where Q is read off the running maximum of the tracked
+quantiles along straight lines over the normal quantiles of their levels (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995,
+0.998, 0.999, 0.9995), in proportion below the first; beyond the last it is that one times (0.0005/(1 - level))^ξ, ξ =
+max(tail, ξ₀). W = 1 if h = 1. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
+`gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
+least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
+is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
+> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
+erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and 15, and is at
+most log10(1 + learned) or, unless √error_scale ≤ 1e-15 |last| + √1e-200, learned/`decade` if that is more; and where
+values repeat at most -log10 p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c
++ 1)/(alarm_seen + 2), 0.5 at most, where c is the weight at or above it, with 0.5 (weight - 1) times the part of the
+way to the centroid below; 1/(alarm_seen + 1) where c < 0.5; and no more than (weight of the outermost 10, a quarter
+of them at most)/alarm_seen · (x/x₁)^(-1/s), x its distance from the middle centroid, x₁ that of the innermost of the
+ten, if x is more, s their mean logarithm of distance/x₁, ξ₀ at least; no less than 1e-15. Where half were 0 and
+error_scale > scale of the copy/4, p is at least the share of differences of |u - last|/h - tick/4 or more.
 
 The priors are 1/(degree + 1) for constructed members and 4 for solved ones, over their sum. The solved members:
 
@@ -194,11 +187,7 @@ class Slow:
         self.terms = [(np.abs(self.readout[s]).max(), np.linalg.norm(self.S[s])) for s in range(4)]
 
     def expected(self):
-        change, known = self.change, self.alarm_size[2]
-        if self.alarm_seen >= 20 and 2 * self.resting() >= self.alarm_seen:
-            most = self.alarm_middle[1, self.alarm_size[1] - 1]
-            change = np.clip(change, -most, most)
-        ahead = self.last + change
+        ahead, known = self.last + self.change, self.alarm_size[2]
         pile = max(0.02 * self.alarm_seen, 16, 2 * (self.same + 1))
         if known and self.alarm_weight[2, known - 1] >= pile:
             ahead = min(ahead, self.alarm_middle[2, known - 1])
@@ -219,6 +208,14 @@ class Slow:
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
+
+    def rests_half(self, more=0, still=0):
+        """Whether half of all changes so far and of these more, of which some were none, were 0."""
+        return 2 * (self.resting() + still) >= max(self.alarm_seen + more, 1)
+
+    def tick(self):
+        repeat = self.alarm_seen >= 20 and 16 * self.resting() >= self.alarm_seen
+        return self.alarm_middle[1, 1] if repeat and self.alarm_size[1] > 1 else 0.0
 
     def rarest(self, error, difference):
         """The ceiling of scores where values repeat: ranks in the sketches of errors (0) and differences (1)."""
@@ -244,7 +241,7 @@ class Slow:
             p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
         if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
             size = self.alarm_size[1]
-            large = self.alarm_middle[1, :size] >= difference - self.tick / 4
+            large = self.alarm_middle[1, :size] >= difference - self.tick() / 4
             p = max(p, min(self.alarm_weight[1, :size][large].sum() / n, 1.0))
         return -np.log10(p)
 
@@ -258,6 +255,7 @@ class Slow:
             self.lag[:] = u
         else:
             h, said = self.gap + 1, self.expected()
+            wider, resting = self.across(), self.rests_half(1, u == self.last)
             since = h - self.doubts
             wild = self.wild(abs(u - said) / since, abs(u - self.last) / since)
             wild |= self.doubts > 0 and abs(u - said - self.doubted[self.doubts - 1]) < abs(u - said)
@@ -269,26 +267,23 @@ class Slow:
             if wild and self.doubts < 2:
                 self.doubted[self.doubts] = u - said
                 self.doubts += 1
-                self.quantiles(self.often(0) ** 2)
+                self.quantiles(self.often(0) ** 2, self.rests_half())
                 self.miss(said)
                 return
             if wild:
                 by = np.median([*self.doubted, u - said])
-                self.quantiles(by**2)
+                self.quantiles(by**2, resting)
                 self.last, self.mean, self.lag = self.last + by, self.mean + by, self.lag + by
                 if self.gap == 2:
                     self.amend(self.doubted - by)
                     self.known, self.gap = self.known + 2, 0
                 said += by
             self.doubts = 0
-            if h <= S.patience * self.spacing or self.known == 1:
-                self.learn(u, said, 1.0 / h)
-            else:
+            if h > 1:
                 octave = min(int(h).bit_length() - 1, 12)
                 self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
                 self.gap_seen[octave] += 1
-            d = h if self.known == 1 else min(h, 2 * self.spacing)
-            self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
+            self.learn(u, (u - said) / wider, 1.0 / h, resting)
             if self.gap and not self.hold:
                 self.amend((u - said) / h * np.arange(1, self.gap + 1))
         self.advance(u)
@@ -320,27 +315,27 @@ class Slow:
         """Whether an error and a change are both larger than the past allows."""
         if self.alarm_seen < 8:
             return False
-        tick = self.tick if self.tick_hits >= S.ticks_certain else 0.0
+        tick = self.tick()
         for i, size in enumerate(sizes):
             above = np.cumsum(self.alarm_weight[i, : self.alarm_size[i]][::-1])
             middle = self.alarm_middle[i, : self.alarm_size[i]][::-1]
             q95 = max(middle[np.argmax(above >= 0.05 * self.alarm_seen)], tick)
             q75 = max(middle[np.argmax(above >= 0.25 * self.alarm_seen)], tick / 2)
-            if q75 == 0:
+            if q75 == 0 and i == 1:
                 return False
-            heavy = max(np.log(q95 / q75) / np.log(5), LIGHTEST)
-            if size <= max(q95 * (0.05 / S.doubtful) ** heavy, 2 * self.often(i)):
+            heavy = max(np.log(q95 / q75) / np.log(5), LIGHTEST) if q75 > 0 else 0.0
+            limit = max(q95 * (0.05 / S.doubtful) ** heavy, 2 * self.often(i)) if q75 > 0 else self.often(i)
+            if size <= limit:
                 return False
         return True
 
-    def usual_gap(self):
-        return self.gap + 1 <= S.patience * self.spacing or self.known == 1
-
     def across(self):
         h = self.gap + 1.0
-        if self.usual_gap():
+        if h < 2:
             return h
-        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), SMALLEST)
+        one = SMALLEST
+        if self.learned:
+            one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), SMALLEST)
         octave = min(int(h).bit_length() - 1, 12)
         seen = np.flatnonzero(self.gap_seen)
         after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
@@ -349,20 +344,21 @@ class Slow:
         if (seen <= octave).any():
             wide = max(after[seen <= octave][-1], one) * 2.0 ** (power * (octave - seen[seen <= octave][-1]))
         known = self.alarm_size[2]
-        if known:
+        if known and self.learned:
             widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
             wide = widest if h > 2**17 else min(wide, widest)
         if (seen >= octave).any():
             wide = min(wide, after[seen >= octave][0])
         return max(wide / one, 1.0)
 
-    def learn(self, u, said, p):
+    def learn(self, u, error, p, resting):
         n, du = self.learned, u - self.last
         rho = max(1 - S.discount, 1.0 / (n + 1 + S.block))
         block = (n + 1) % S.block == 0
         if self.same < 16:
-            self.calibrate(((u - said) * p) ** 2, rho, block)
-        self.shrink(u, du, p, rho, block)
+            self.calibrate(error**2, rho, block, resting)
+        if p == 1:
+            self.shrink(u, du, rho, block)
         for s in range(4):
             self.solve(s, du, p)
         errors = (du - self.prediction[:MEMBERS]) * p
@@ -383,10 +379,10 @@ class Slow:
             last[:], peak[:] = peak, 0.0
         self.learned = n + 1
 
-    def calibrate(self, squared, rho, block):
+    def calibrate(self, squared, rho, block, resting):
         if self.learned == 0:
             self.error_scale = max(squared, SMALLEST)
-        self.quantiles(squared)
+        self.quantiles(squared, resting)
         self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, SMALLEST)
         self.error_peak = max(self.error_peak, squared)
         if block:
@@ -394,21 +390,21 @@ class Slow:
             self.error_scale = min(self.error_scale, highest)
             self.last_error_peak, self.error_peak = self.error_peak, 0.0
 
-    def quantiles(self, squared):
+    def quantiles(self, squared, resting):
         if max(squared, self.error_scale) > SMALLEST:
             beyond = squared > self.quantile**2 * self.error_scale
             if beyond[5]:
                 heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]), 4.0)
                 self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.block + 0.02 * (self.learned + 1)))
-            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else 2.0
+            young = 0.0 if resting else 2.0
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, 0.01, 100.0)
 
-    def shrink(self, u, du, p, rho, block):
+    def shrink(self, u, du, rho, block):
         """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""
         least = (ROUNDING * u) ** 2 + SMALLEST
-        squared = ((du - self.shrink_ahead) * p) ** 2
+        squared = (du - self.shrink_ahead) ** 2
         scale = np.where(self.shrink_scale == 0, np.maximum(squared, least), self.shrink_scale)
         w = self.shrink_weight * np.sqrt(scale) / (scale + squared)
         self.shrink_weight = (1 - S.share) * w / w.sum() + S.share / 2
@@ -418,7 +414,7 @@ class Slow:
             highest = S.ceiling * np.maximum(np.maximum(self.shrink_peak, self.shrink_last_peak), least)
             self.shrink_scale = np.minimum(self.shrink_scale, highest)
             self.shrink_last_peak, self.shrink_peak = self.shrink_peak, np.zeros(2)
-        actual, full = du * p, self.shrink_ahead[0] * p
+        actual, full = du, self.shrink_ahead[0]
         usual = self.shrink_scale[0] + ROUNDING**2 * (actual**2 + full**2)
         if full**2 / usual > SMALLEST:
             self.shrink_sums = S.shrink_discount * self.shrink_sums + full * np.array([actual, full]) / usual
@@ -494,54 +490,31 @@ class Slow:
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
-        held = self.held()
+        held = np.maximum.accumulate(self.quantile)
         below = normal <= knots[-1]
         law = 0.0005 / (2 * (1 - (1 + level) / 2))
-        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** self.heaviness()
+        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** max(self.tail, LIGHTEST)
         if normal < knots[0]:
             factor = held[0] * normal / knots[0]
         mean = self.expected()
         usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
-        tick = self.tick if self.tick_hits >= 32 else 0.0
-        return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
+        return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), self.tick() / 2)
 
     def most(self):
         exactly = np.sqrt(self.error_scale) <= ERROR_ROUNDING * abs(self.last) + np.sqrt(SMALLEST)
         known = np.log10(1 + self.learned)
         return min(known if exactly else max(known, self.learned / 15), 15.0)
 
-    def heaviness(self):
-        return max(self.tail, LIGHTEST, self.excess()[1])
-
-    def excess(self):
-        expected = self.learned * (1 - LEVELS)
-        j = max(int(np.sum(expected >= S.seen_beyond)) - 1, 0)
-        if j in (0, 10):
-            return j, 0.0
-        wider = np.log(self.quantile[j] / self.quantile[0] * NORMAL[0] / NORMAL[j])
-        wider -= S.excess_allowed / np.sqrt(expected[j])
-        return j, np.clip(wider / np.log((1 - LEVELS[0]) / (1 - LEVELS[j])), 0, 1)
-
-    def held(self):
-        j, excess = self.excess()
-        let = self.quantile[j] * NORMAL / NORMAL[j] * ((1 - LEVELS[j]) / (1 - LEVELS)) ** excess
-        young = (np.arange(11) > j) & (excess > 0)
-        return np.maximum.accumulate(np.maximum(self.quantile, np.where(young, np.minimum(let, 100.0), 0.0)))
-
     def score(self, u):
-        knots, held = ndtri((1 + LEVELS) / 2), self.held()
+        knots, held = ndtri((1 + LEVELS) / 2), np.maximum.accumulate(self.quantile)
         usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
         size = abs(u - self.expected()) / self.across() / usual
         if size <= held[-1]:
             found = -np.log10(erfc(np.interp(size, [0, *held], [0, *knots]) / np.sqrt(2)))
         else:
-            found = np.log10(size / held[-1]) / self.heaviness() - np.log10(0.0005)
+            found = np.log10(size / held[-1]) / max(self.tail, LIGHTEST) - np.log10(0.0005)
         found = max(min(found, self.most()), 0.0)
         if found <= 0:
             return found
         h = self.gap + 1
-        highest = self.rarest(abs(u - self.expected()) / h, abs(u - self.last) / h)
-        if self.tick_hits >= 32 and np.isinf(highest):
-            with np.errstate(divide="ignore"):
-                highest = -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2)))
-        return min(found, highest)
+        return min(found, self.rarest(abs(u - self.expected()) / h, abs(u - self.last) / h))

@@ -256,7 +256,7 @@ def test_other_settings_are_taken_and_kept(tmp_path):
     for model in (slow, loaded):
         model.observe(u[::-1].copy())
     assert loaded.predict().upper == slow.predict().upper
-    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"unsure": 1.0}, {"rate": float("nan")}):
+    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"doubtful": 1.0}, {"rate": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Settings(**wrong)
     with pytest.raises(TypeError, match="block must be a whole number"):

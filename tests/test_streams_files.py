@@ -89,7 +89,6 @@ def test_no_field_takes_a_number_beyond_its_limits(saved, part, field):
         ("learned", 401),
         ("gap", 500),
         ("hold", 1),
-        ("spacing", 0.5),
         ("growth", 0.5),
     ],
 )

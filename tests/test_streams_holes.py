@@ -131,3 +131,24 @@ def test_seasonal_streams_with_gaps_of_1_to_30_have_intervals_of_their_errors(of
     errors, halves = after_holes(track, u[keep], rows[rows > 1500])
     assert np.max(halves) < 6
     assert 0.85 < np.mean(errors <= halves) < 0.99
+
+
+def test_a_sine_of_which_nine_in_ten_values_are_missing_is_predicted_to_one_and_a_half_per_cent():
+    """Shrinkage, learned across gaps and used at their first step, and gaps longer than usual that taught nothing, had
+    made it 1.56 % (now 1.29 %)."""
+    k, errors = np.arange(4000), []
+    for seed in range(6):
+        u = np.where(np.random.default_rng(seed).random(4000) < 0.9, np.nan, np.sin(k / 50))
+        errors.append(np.nanmean(np.abs(Prophecy().follow(u).mean - u)[300:]))
+    assert np.mean(errors) < 0.0145
+
+
+def test_values_after_holes_of_any_length_are_learned_from():
+    """Those after gaps longer than usual were not: errors of 0.326 (now 0.299)."""
+    k, errors = np.arange(4000), []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        times = np.cumsum(rng.choice([1, 1, 1, 2, 5], 4000)).astype(float)
+        u = two_tones(k) + 0.05 * rng.standard_normal(4000)
+        errors.append(np.mean(np.abs(Prophecy().follow(u, time=times).mean - u)[300:]))
+    assert np.mean(errors) < 0.312

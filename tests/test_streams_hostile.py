@@ -126,19 +126,21 @@ def test_a_sensor_that_is_normally_constant_stays_calm():
     assert (Prophecy().follow(nights).alarm[600:] > 0.9995).sum() <= 1
 
 
-@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("share", [0.05, 0.01, 0.002])
-def test_the_score_of_an_event_says_how_rare_it_is(share, seed):
+def test_the_score_of_an_event_says_how_rare_it_is(share):
     """Ordinary zeros had scores of 56, ones that come in a hundred values 15."""
-    u = (np.random.default_rng(seed).random(20_000) < share) * 1.0
-    track = Prophecy().follow(u)
-    score = track.score[2000:]
-    rare = -np.log10(share)
-    assert score[u[2000:] == 1].max() < rare + 0.5
-    assert score.max() < rare + 0.7
-    assert np.median(score[u[2000:] == 1]) > rare - 0.8
-    # After a change of 1 no change of more is expected.
-    assert np.abs(track.mean[300:]).max() <= 2.0
+    rare, of_events = -np.log10(share), []
+    for seed in range(8):
+        u = (np.random.default_rng(seed).random(20_000) < share) * 1.0
+        track = Prophecy().follow(u)
+        score = track.score[2000:]
+        of_events.append(score[u[2000:] == 1])
+        assert of_events[-1].max() < rare + 0.5
+        assert score.max() < rare + 0.7
+        # After a change of 1 no change of more is expected.
+        assert np.abs(track.mean[300:]).max() <= 2.0
+    # Of 40 events in a stream the median is uncertain by some 0.2.
+    assert np.median(np.concatenate(of_events)) > rare - 0.8
 
 
 CAPPED = {

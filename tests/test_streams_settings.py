@@ -17,12 +17,23 @@ from prophecy.streams import members
 from prophecy.streams import settings as streams_settings
 from prophecy.streams.ahead import Ahead
 from prophecy.streams.rows import TABLE
-from prophecy.streams.settings import DEFAULT, Group, Settings, places
+from prophecy.streams.settings import DEFAULT, Group, Settings
 from prophecy.streams.table import table
 
 RNG = np.random.default_rng(4)
 K = np.arange(3000)
 DAY = 3 * np.sin(2 * np.pi * K / 48) + np.sin(4 * np.pi * K / 48 + 1) + 0.3 * RNG.standard_normal(len(K))
+
+
+def places(group: Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where each number of a group is: the names of the groups it lies in, then its own."""
+    found: list[tuple[str, ...]] = []
+    for field in dataclasses.fields(group):
+        value = getattr(group, field.name)
+        found += places(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
+    return found
+
+
 NUMBERS = places(DEFAULT)
 
 
@@ -107,7 +118,7 @@ def smooth(t):
         ("seasonal.joined", 0.1, DAY, None),
         ("gap_reach", 0.01, HOLES, None),
         ("stuck", 2, np.round(DAY), None),
-        ("ticks_certain", 3000, np.round(20 * smooth(K)), None),
+        ("alarms.repeating", 1.0, np.round(20 * smooth(K)), None),
         ("alternating", (0.5, 0.6), DAY, None),
         ("solved_memory", (0.99,) * 7, DAY, None),
         ("clock.off", 0.1, smooth(JITTER), JITTER),
@@ -193,13 +204,13 @@ def rewritten(path, header_of):
 
 def test_a_setting_that_a_file_does_not_name_has_its_default_and_the_stream_goes_on_to_the_last_bit(tmp_path):
     """So a version with one number more reads the files of this one."""
-    model = Prophecy(settings=Settings(share=0.02, unsure=0.02))
+    model = Prophecy(settings=Settings(share=0.02, doubtful=2e-4))
     model.observe(DAY[:1500])
     model.save(tmp_path / "old")
 
     def fewer(header):
         now = header["settings"]
-        return header | {"settings": {"share": now["share"], "unsure": now["unsure"], "alarms": {}}}
+        return header | {"settings": {"share": now["share"], "doubtful": now["doubtful"], "alarms": {}}}
 
     rewritten(tmp_path / "old", fewer)
     loaded = Prophecy.load(tmp_path / "old")
@@ -249,7 +260,7 @@ def test_groups_take_their_own_kind_alone():
 
 BESIDE = {
     *("LARGEST", "LARGEST_TIME", "_FARTHEST", "_SUM", "SQUARED", "MOVED", "LEAST"),  # bounds
-    *("SMALLEST", "ROUNDING", "ERROR_ROUNDING", "PRIOR_POWER", "BOUND", "TIDY", "ROUNDED", "TICK_TOLERANCE"),  # float64
+    *("SMALLEST", "ROUNDING", "ERROR_ROUNDING", "PRIOR_POWER", "BOUND", "TIDY", "ROUNDED"),  # float64
     *("LOWEST", "HIGHEST"),  # bounds of a field
     *("LEVELS", "NORMAL", "OUTER", "LIGHTEST", "FIELDS", "CLOCK_FIELDS", "SAMPLE_FIELDS"),  # what the record holds
     "DOUBTED",  # for words alone

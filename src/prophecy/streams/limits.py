@@ -18,8 +18,6 @@ never excites, the next rounding error would be learned as signal (float64 has 1
 applications of the factors' growth and bound."""
 LOWEST, HIGHEST = 0.01, 100.0
 """Bounds of the tracked quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
-TICK_TOLERANCE = 1e-4
-"""How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by rounding."""
 ROUNDED = 1e-6
 """Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
 errors below this share of those that jitter makes, and errors below this share of a change."""
@@ -29,7 +27,6 @@ FLAGS = 34
 WINDOW = 20
 """Samples over which level and noise are averaged for alarms, and values seen before anything is called unusual. With
 10 or 40 NAB's development files score 4 to 5 points less."""
-LOGS = 32  # logarithms of errors kept, for their mean over `WINDOW`
 SLOW = 3  # slow means of alarms: level, spread, noise
 
 # Seasons.
@@ -39,15 +36,13 @@ ones are alternations, which the solved members of the bank know."""
 MEAN_OF, MEANS = 32, 512  # values in a mean, and means kept, for long seasons: 16 384 values in 4 kB of the record
 
 # Alarms.
-QUANTITIES, RANKED = 7, 5
-ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, SUM, PLACE = range(QUANTITIES)
-"""Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`): that of the value is its
-`PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
+QUANTITIES, RANKED = 6, 5
+ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, SUM = range(QUANTITIES)
+"""Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`)."""
 CENTROIDS = 48  # centroids of a sketch. With 32 NAB's development files score 2 points less, with 64 as much
 
 # Gaps and sensors.
 OCTAVES = 13  # classes of gaps by length, in octaves: 1, 2–3, 4–7, … and 4096 steps or more
-TRIES = 16  # after this many values in a row without a tick, only every 16th is tried: continuous signals have none
 
 # Timestamps.
 RECENT = 128  # stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream

@@ -86,15 +86,6 @@ def _check_number(name: str, value: Any, kind: str) -> None:
         raise ValueError(f"{name} must be below 1, got {value}")
 
 
-def places(group: Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Where each number of a group is: the names of the groups it lies in, then its own."""
-    found: list[tuple[str, ...]] = []
-    for field in fields(group):
-        value = getattr(group, field.name)
-        found += places(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
-    return found
-
-
 @dataclass(frozen=True)
 class PeriodSettings(Group):
     """What is proposed as a season (`kernels/periods.pyx`). Shares are of the power of a series."""
@@ -275,11 +266,6 @@ class Settings(Group):
     """Step of the tracked quantiles, in their logarithm: a level is reached from a factor e away in 33 errors. The
     second while fewer than 2 errors were to be expected beyond a quantile, falling in proportion to their number: of
     10 000 values of Student's t(2) 0.16 % lie outside intervals of level 0.999, without it 0.4 %."""
-    seen_beyond: float = 5.0
-    excess_allowed: float = 0.25
-    """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far
-    as the distances of the known ones let expect, less this many standard errors (of a logarithm over a count). In
-    5 000 values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without)."""
     tail_over: int = 64
     """Errors beyond the quantile of level 0.98 that the heaviness of their tail is averaged over: some 3200 values."""
     few: float = 2.0
@@ -292,15 +278,8 @@ class Settings(Group):
     plain: float = 1.5
     """A one-step error beyond this multiple of what noise explains is bias, even one that turns too fast to be
     averaged."""
-    unsure: Share = 0.15
-    """Share of the averaged noise that an unseen bias may hide in: the standard error of its estimate over a window."""
 
     # Gaps.
-    patience: float = 1.5
-    """A value is learned from if it comes no later than this many usual spacings after the one before it: below 1
-    nothing is. Twice: -2.3 %."""
-    spacings: int = 64
-    """Values over which the usual spacing is averaged. Half, twice: -0.1, -0.2 %."""
     gap_reach: float = 2.0
     """How far beyond all values known a forecast may go, in largest recent changes for each step; and half as much
     again in terms of the mean speed at which all that was seen was passed through. Half, twice: +0.1, -0.3 %."""
@@ -312,8 +291,6 @@ class Settings(Group):
     # Sensors.
     stuck: int = 16
     """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
-    ticks_certain: int = 32
-    """Differences in a row that must be multiples of a tick before it is used; of continuous values one in 5 000 is."""
 
     # Parts with settings of their own.
     periods: PeriodSettings = PeriodSettings()

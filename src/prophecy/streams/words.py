@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, ERROR_ROUNDING, QUARTER, THEN, VALUE
+from prophecy.streams.limits import AS_NOISE, DIFFERENCE, ERROR_ROUNDING, QUARTER, THEN, VALUE, WINDOW
 from prophecy.streams.members import BANK, SEASONAL
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
@@ -133,8 +133,10 @@ def _about_time(stream: Channels, record: Any) -> list[str]:
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:
     lines = []
-    if record["tick_hits"] >= settings.ticks_certain and record["tick"] > 1e-3 * np.sqrt(record["scale"][0]):
-        lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
+    rests, tick = record["alarm_weight"][DIFFERENCE][0], record["alarm_middle"][DIFFERENCE][:2]
+    repeat = tick[0] == 0.0 and rests * settings.alarms.repeating >= record["alarm_seen"] >= WINDOW
+    if repeat and tick[1] > 1e-3 * np.sqrt(record["scale"][0]):
+        lines.append(f"Values come in ticks of {tick[1]:.6g}; no interval is narrower than one.")
     if record["same"] >= settings.stuck:
         lines.append(
             f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck. "

@@ -37,7 +37,7 @@ cdef void _judge_ahead(
     out[2] = surprise(r, t, value - expected)
     if isnan(value):
         return
-    calibrate(r, t, value - expected, False)
+    calibrate(r, t, value - expected)
     r.last = value
     a.copied += fabs(value - row.last)
     a.excess += fabs(value - expected) - fabs(value - row.last)

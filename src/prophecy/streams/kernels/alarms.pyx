@@ -1,9 +1,9 @@
 r"""How unusual the recent stretch is for this stream (docs/anomalies.md): ranks among all of their past of
 
     change   the larger of the ranks of the forecast's error and of the difference from value to value
-    value    the value itself, high or low, less what the stream has drifted
-    level    its mean over the last 20 samples, high or low, less the same
-    noise    the mean logarithm of the error's size over the last 20 samples, high or low
+    value    the value itself, high or low
+    level    its mean over the last 20 samples, high or low
+    noise    the mean logarithm of the error's size over some 20 samples, high or low
     sum      the sum of -log10 of these four, reported where it passes all sums of the last 200 values or the last tenth
 
 A sensor that sticks, one error that is rare by itself, and a level, spread or noise that is another one than ever are
@@ -14,9 +14,29 @@ reported by themselves. A doubted value (`past.pyx`) is ranked as it came; no mo
 # Ranks and alarms.
 
 
+cdef bint repeats_exactly(const Record* r, const Table* t) noexcept nogil:
+    """Whether values repeat: one difference in `repeating` was exactly 0, which continuous values never are."""
+    return r.alarm_seen >= WINDOW and resting(r) * t.alarms.repeating >= r.alarm_seen
+
+
+cdef double resolution(const Record* r, const Table* t) noexcept nogil:
+    """The tick of values that repeat, which is the least they have changed by; 0 of others."""
+    return r.alarm_middle[DIFFERENCE][1] if r.alarm_size[DIFFERENCE] > 1 and repeats_exactly(r, t) else 0.0
+
+
+cdef void note_rest(Record* r, const Table* t, double value) noexcept nogil:
+    """Count the values in a row that are equal, and how often that were many."""
+    if value == r.last:
+        r.same += 1
+        return
+    r.longest = max(r.longest, r.same)
+    r.rests += 1 if r.same >= t.stuck else 0
+    r.same = 0
+
+
 cdef bint rests_half(const Record* r) noexcept nogil:
     """Whether at least half of all differences were exactly 0: a stream of events."""
-    return r.alarm_seen >= WINDOW and 2.0 * resting(r) >= r.alarm_seen
+    return 2.0 * resting(r) >= max(r.alarm_seen, <long long> 1)
 
 
 cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept nogil:
@@ -30,28 +50,6 @@ cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept
         if r.alarm_weight[VALUE][0] >= least:
             ahead = max(ahead, r.alarm_middle[VALUE][0])
     return ahead
-
-
-cdef double score_ceiling(const Record* r, const Table* t, double error, double difference) noexcept nogil:
-    """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
-    of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
-    (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
-    do not resolve such errors, which take a few values only.
-
-    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, changes cannot
-    be predicted: then a score is at most -log10 of the share of changes of that size. Infinite where values seldom
-    repeat.
-    """
-    seen = float(r.alarm_seen)
-    if r.alarm_seen < WINDOW or resting(r) * t.alarms.repeating < seen:
-        return INFINITY
-    probability = max(min(tail_share(r, ERROR, error, False), power_law(r, ERROR, error, True)), LEAST)
-    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
-        count = 0.0
-        for i in range(place_in(r, DIFFERENCE, difference - 0.25 * r.tick), r.alarm_size[DIFFERENCE]):
-            count += r.alarm_weight[DIFFERENCE][i]
-        probability = max(probability, min(count / seen, 1.0))
-    return -log10(probability)
 
 
 cdef void note_sum(Record* r, const Table* t, double total) noexcept nogil:
@@ -80,25 +78,17 @@ cdef double resting(const Record* r) noexcept nogil:
     return r.alarm_weight[DIFFERENCE][0]
 
 
-cdef double note_noise(Record* r, const Table* t, double size) noexcept nogil:
-    """Update the mean logarithm of the errors' sizes over 20 values; returns the newest. The sum is updated value by
-    value and computed anew every 32, against rounding."""
-    seen, logs = r.alarm_seen, &r.alarm_log[0]
-    now = seen % LOGS
-    r.alarm_error += (size - r.alarm_error) / (seen + 1)
-    logs[now] = log(max(size, 1e-2 * r.alarm_error, 1e-150))
-    before = now - WINDOW
-    r.alarm_sum += logs[now] - logs[before if before >= 0 else before + LOGS]
-    if now == LOGS - 1:
-        r.alarm_sum = 0.0
-        for i in range(LOGS - WINDOW, LOGS):
-            r.alarm_sum += logs[i]
-    r.alarm_quantity[NOISE] = r.alarm_sum / min(WINDOW, seen + 1)
-    return logs[now]
+cdef double note_noise(Record* r, double size) noexcept nogil:
+    """The logarithm of an error's size, taken into its mean over some 20 values."""
+    seen, noise = r.alarm_seen + 1, &r.alarm_quantity[NOISE]
+    r.alarm_error += (size - r.alarm_error) / seen
+    newest = log(max(size, 1e-2 * r.alarm_error, 1e-150))
+    noise[0] += (newest - noise[0]) * max(1.0 / WINDOW, 1.0 / seen)
+    return newest
 
 
 cdef long long note_slow(Record* r, const Table* t, double place, double noise) noexcept nogil:
-    """Update the slow means of the value less its drift, of the logarithm of its distance from that mean (the spread), and
+    """Update the slow means of the value, of the logarithm of its distance from that mean (the spread), and
     of that of the error (the noise). Returns which of them has just gone farther from where it usually is than `far`
     of its own usual distances, or -1.
 
@@ -136,28 +126,6 @@ cdef long long note_slow(Record* r, const Table* t, double place, double noise) 
     return found
 
 
-cdef void note_drift(Record* r, const Table* t, double level) noexcept nogil:
-    """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
-
-    Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
-    drift counts in full where it lies far more than three standard errors from 0, and not at all below that: a random
-    walk without drift passes 3 of them in one block of 400.
-    """
-    r.alarm_origin += r.alarm_drift
-    block = (r.alarm_seen + 1) // WINDOW - 1
-    if (r.alarm_seen + 1) % WINDOW != 0:
-        return
-    if block > 0:
-        change, blocks = level - r.alarm_before, float(min(block, t.alarms.slow))
-        r.alarm_change += (change - r.alarm_change) / blocks
-        r.alarm_square += (change * change - r.alarm_square) / blocks
-        squared = r.alarm_change * r.alarm_change
-        doubt = 9.0 * max(r.alarm_square - squared, 0.0)
-        certain = blocks * squared
-        r.alarm_drift = r.alarm_change * (1.0 - doubt / certain) / WINDOW if block > 2 and doubt < certain else 0.0
-    r.alarm_before = level
-
-
 cdef double usual_rank(const Record* r, long long i, long long upper, double probability) noexcept nogil:
     """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
     this side.
@@ -177,7 +145,7 @@ cdef double rank(Record* r, long long i, bint doubted) noexcept nogil:
     them; doubted: an error or a change at the edge of what is usual, anything else not at all."""
     x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
     low = place_in(r, i, x)
-    if r.alarm_seen >= WINDOW and i != VALUE:
+    if r.alarm_seen >= WINDOW:
         found = tail_share(r, i, x, i != ERROR and i != DIFFERENCE and i != SUM)
         if i != SUM:
             found = usual_rank(r, i, 1 if low >= size // 2 else 0, found)
@@ -201,19 +169,17 @@ cdef void watch(
     A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
     size = fabs(error)
-    cdef double* quantity = r.alarm_quantity
-    cdef double* part = r.alarm_tail
     cdef bint exact = size <= ROUNDED * fabs(difference)
     size = 0.0 if exact else size
     r.alarm_exact = r.alarm_exact + 1 if exact else 0
-    noise = note_noise(r, t, edge(r, ERROR) if wild else size)
-    note_drift(r, t, level)
-    slow = note_slow(r, t, believed - r.alarm_origin, noise) if r.same < t.stuck // 2 else -1
+    cdef double* quantity = r.alarm_quantity
+    cdef double* part = r.alarm_tail
+    noise = note_noise(r, edge(r, ERROR) if wild else size)
+    slow = note_slow(r, t, believed, noise) if r.same < t.stuck // 2 else -1
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
-    quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
+    quantity[LEVEL] = level
     for i in range(RANKED):
         part[i] = rank(r, i, doubted)
-    part[VALUE] = rank(r, PLACE, doubted)
     seen = r.alarm_seen
     cdef bint noticed = slow >= 0 and not exact
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):

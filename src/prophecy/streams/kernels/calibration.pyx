@@ -1,4 +1,4 @@
-"""How large the forecast's own errors are, and what follows: intervals and scores, across gaps too; ticks.
+"""How large the forecast's own errors are, and what follows: intervals and scores, across gaps too.
 
 Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
 is learned from the stream's own outer errors. Intervals across gaps: docs/time.md.
@@ -8,13 +8,12 @@ is learned from the stream's own outer errors. Intervals across gaps: docs/time.
 # Scale and quantiles.
 
 
-cdef void calibrate(Record* r, const Table* t, double error, bint events) noexcept nogil:
-    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time, or is too young
-    to show; then quantiles keep the slow step."""
+cdef void calibrate(Record* r, const Table* t, double error) noexcept nogil:
+    """Scale and quantiles of the forecast's errors."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, SMALLEST)
-    note_quantiles(r, t, squared, events)
+    note_quantiles(r, t, squared)
     rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
     r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
     r.error_peak = max(r.error_peak, squared)
@@ -25,14 +24,14 @@ cdef void calibrate(Record* r, const Table* t, double error, bint events) noexce
         r.error_peak = 0.0
 
 
-cdef void note_quantiles(Record* r, const Table* t, double squared, bint events) noexcept nogil:
+cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nogil:
     """Quantiles and tail of the errors, from the square of one: q ← q exp(η (1 - r)) where it is passed and q exp(-η r) where it
     is not, for the quantile that a share r passes. η falls with the number 2/r of errors it takes to see some beyond."""
     # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
     if not (squared > SMALLEST or r.error_scale > SMALLEST):
         return
     _note_tail(r, t, squared)
-    first = 0.0 if events else 2.0 * t.first_rate / (r.learned + 1)
+    first = 0.0 if rests_half(r) else 2.0 * t.first_rate / (r.learned + 1)
     for l in range(LEVELS):
         q, step_size = r.quantile[l], first / RARE[l]
         beyond_it: cython.bint = squared > q * q * r.error_scale
@@ -51,46 +50,18 @@ cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil:
         r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
 
 
-cdef (long long, double) _excess(const Record* r, const Table* t) noexcept nogil:
-    """The outermost level beyond which enough errors were to be expected so far, and by which power of their rarity the
-    quantiles up to it lie farther apart than a normal law's, less an allowance for chance; 0 if all are known."""
-    known = LEVELS - 1
-    while known > 0 and r.learned * RARE[known] < t.seen_beyond:
-        known -= 1
-    if known == 0 or known == LEVELS - 1:
-        return known, 0.0
-    wider = log(r.quantile[known] / r.quantile[0] * (NORMAL[0] / NORMAL[known]))
-    wider -= t.excess_allowed / sqrt(r.learned * RARE[known])
-    return known, min(max(wider / log(RARE[0] / RARE[known]), 0.0), 1.0)
-
-
-cdef double _knot(const Record* r, long long l, long long known, double excess) noexcept nogil:
-    """The quantile of level l, of a young stream no less than the inner ones let expect."""
-    q = r.quantile[l]
-    if excess > 0.0 and l > known:
-        farther = NORMAL[l] / NORMAL[known] * pow(RARE[known] / RARE[l], excess)
-        q = max(q, min(r.quantile[known] * farther, HIGHEST))
-    return q
-
-
-cdef double _heaviness(const Record* r, double excess) noexcept nogil:
-    """The reciprocal exponent of the power law beyond the largest quantile."""
-    return max(r.tail, LIGHTEST, excess)
-
-
 cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
     """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
     the power law of the tail."""
     if r.learned == 0:
         return INFINITY
     upper, lower = 0.0, 0.0
-    known, excess = _excess(r, t)
     for l in range(where.above + 1):
         lower = upper
-        upper = max(upper, _knot(r, l, known, excess))
+        upper = max(upper, r.quantile[l])
     if not where.inside and where.part > 1.0:
         rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
-        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), _heaviness(r, excess)) * usual_error(r, t)
+        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
     lower = lower if where.inside else 0.0
     return (lower + (upper - lower) * where.part) * usual_error(r, t)
 
@@ -103,14 +74,13 @@ cdef double surprise(const Record* r, const Table* t, double error) noexcept nog
         return 0.0
     size = fabs(error) / usual_error(r, t)
     knot, before, above = 0.0, 0.0, 0
-    known, excess = _excess(r, t)
     for l in range(LEVELS):
         before, above = knot, l
-        knot = max(knot, _knot(r, l, known, excess))
+        knot = max(knot, r.quantile[l])
         if size <= knot:
             break
     if size > knot:
-        score = log10(size / knot) / _heaviness(r, excess) - log10(RARE[LEVELS - 1])
+        score = log10(size / knot) / max(r.tail, LIGHTEST) - log10(RARE[LEVELS - 1])
     else:
         start = NORMAL[above - 1] if above > 0 else 0.0
         normal = start + (NORMAL[above] - start) * ((size - before) / max(knot - before, SMALLEST))
@@ -156,26 +126,19 @@ cdef double within_reach(const Record* r, const Table* t, double ahead) noexcept
     return min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far)
 
 
-cdef bint is_usual(const Record* r, const Table* t, double steps) noexcept nogil:
-    """Whether a value `steps` after the last known one is no later than usual, so that it is learned from."""
-    return steps <= t.patience * r.spacing or r.known == 1
+cdef double across(const Record* r, const Table* t, double steps) noexcept nogil:
+    """How many times wider than one step ahead an interval is, so many steps after the newest known value.
 
-
-cdef double across(const Record* r, const Table* t, double ahead) noexcept nogil:
-    """How many times wider than one step ahead an interval is, `ahead` steps after the newest place."""
-    steps = r.gap + ahead
-    if is_usual(r, t, steps):
+    In proportion to them, until gaps of as many octaves have shown how far values go meanwhile; and no farther than all
+    values seen and what lies within `reach` of them.
+    """
+    if steps < 2.0:
         return steps
-    return beyond_usual(r, t, steps)
-
-
-cdef double beyond_usual(const Record* r, const Table* t, double steps) noexcept nogil:
-    """The same across a gap of so many steps that is longer than usual."""
     one = max(r.quantile[NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, SMALLEST)
     place = _octave(steps)
     power = 3.0 if r.error_scale < 1e-8 * r.scale[0] else 1.0
     wide = one * pow(steps, power)
-    for shorter in range(place, -1, -1):
+    for shorter in range(place, 0, -1):
         if r.gap_seen[shorter] > 0:
             wide = max(_after(r, t, shorter), one) * pow(2.0, power * (place - shorter))
             break
@@ -205,57 +168,7 @@ cdef double _after(const Record* r, const Table* t, long long place) noexcept no
 
 
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil:
-    """Take in the error of the first value after an unusual gap."""
+    """Take in the error of the first value after a gap."""
     place = _octave(steps)
     r.gap_error[place] = max(fabs(error), t.gap_fades * r.gap_error[place])
     r.gap_seen[place] += 1
-
-
-# Sensors.
-
-
-cdef void note_tick(Record* r, const Table* t, double value, bint sure) noexcept nogil:
-    """Learn the tick from the difference to the newest value, which is known too; sure: neither is doubted."""
-    difference = fabs(value - r.last)
-    if difference == 0.0:
-        r.same += 1
-        return
-    r.longest = max(r.longest, r.same)
-    if r.same >= t.stuck:
-        r.rests += 1
-    r.same = 0
-    if not sure or (r.tick_misses >= TRIES and r.count % TRIES != 0):
-        return
-    fuzz = 8.0 * DBL_EPSILON * max(fabs(value), fabs(r.last))
-    if r.tick == 0.0:
-        r.tick = difference
-        return
-    multiple = _times(difference, r.tick)
-    rest = fabs(difference - multiple * r.tick)
-    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), TICK_TOLERANCE * r.tick) and r.tick > 64.0 * fuzz:
-        r.tick_hits += 1
-        r.tick_misses = 0
-        return
-    larger, smaller = max(difference, r.tick), min(difference, r.tick)
-    found = 0.0
-    for _ in range(8):
-        left = fabs(larger - _times(larger, smaller) * smaller)
-        if left <= max(16.0 * fuzz, TICK_TOLERANCE * smaller):
-            found = smaller
-            break
-        larger, smaller = smaller, left
-    r.tick_hits = 0
-    r.tick = found if found > 64.0 * fuzz else difference
-    r.tick_misses = min(r.tick_misses + 1, TRIES)
-
-
-cdef double _times(double a, double b) noexcept nogil:
-    """How many times b goes into a, the nearest whole number. Beyond 2^63, where rounding is all there is, it is -2^63:
-    then a is no multiple, and of the two the larger is kept."""
-    quotient = floor(a / b + 0.5)
-    return quotient if quotient < 9223372036854775808.0 else -9223372036854775808.0
-
-
-cdef double resolution(const Record* r, const Table* t) noexcept nogil:
-    """The tick, once it is certain; 0 before and for continuous values."""
-    return r.tick if r.tick_hits >= t.ticks_certain else 0.0

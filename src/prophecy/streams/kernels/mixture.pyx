@@ -57,14 +57,17 @@ cdef (double, double) mixed(
 
 
 cdef void learn_shrinkage(Record* r, const Table* t, double value, double difference, double part) noexcept nogil:
-    """Learn from the actual change `difference`, over 1/part steps, where `shrink_ahead` was forecast."""
+    """Learn from the actual change `difference` where `shrink_ahead` was forecast, over one step: across gaps nothing is
+    taken away, and nothing is learned."""
     cdef double half[2]
+    if part < 1.0:
+        return
     half[0] = half[1] = 0.5
     learn_mixture(
         r.shrink_weight, r.shrink_scale, r.shrink_peak, r.shrink_last_peak, r.shrink_ahead, half,
-        2, r.learned, t, difference, part, value,
+        2, r.learned, t, difference, 1.0, value,
     )  # fmt: skip
-    actual, forecast = difference * part, r.shrink_ahead[0] * part
+    actual, forecast = difference, r.shrink_ahead[0]
     # A change beyond 1e17 times the usual error would count for more than float64 can add to.
     weight = 1.0 / (r.shrink_scale[0] + ROUNDING * ROUNDING * (actual * actual + forecast * forecast))
     if forecast * forecast * weight > SMALLEST:  # nothing is forgotten while nothing is learned

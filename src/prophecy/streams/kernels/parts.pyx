@@ -17,15 +17,6 @@ def probe_expected(records, table):
     return expected(records_of(records, len(records)), table_of(table))
 
 
-def probe_scores(records, table, double error):
-    """The score of an error, what it is by the quantiles alone, the most that values that repeat allow, and the
-    tick."""
-    r, t = records_of(records, len(records)), table_of(table)
-    plain = surprise(r, t, error / across(r, t, 1.0))
-    highest = score_ceiling(r, t, abs(error), abs(error + expected(r, t) - r.last))
-    return surprise_of(r, t, error), plain, highest, resolution(r, t)
-
-
 def probe_learn_solved(records, table, double difference):
     """The solved members learn from a change over one step."""
     r = records_of(records, len(records))

@@ -125,8 +125,8 @@ cdef double edge(const Record* r, long long i) noexcept nogil:
 
 
 cdef double most_allowed(const Record* r, const Table* t, long long i) noexcept nogil:
-    """The largest error or change (quantity i) that is not wild. Where most are exactly 0 and there is no tick, no size is
-    known: infinite."""
+    """The largest error or change (quantity i) that is not wild. Where most changes are exactly 0
+    and there is no tick, no size is known: infinite. Where errors are, any is larger than the past allows."""
     seen, twentieth, quarter = 0.0, -1.0, 0.0
     for k in range(r.alarm_size[i] - 1, -1, -1):
         seen += r.alarm_weight[i][k]
@@ -138,7 +138,7 @@ cdef double most_allowed(const Record* r, const Table* t, long long i) noexcept 
     tick = resolution(r, t)
     quarter, twentieth = max(quarter, 0.5 * tick), max(twentieth, tick)
     if not quarter > 0.0:
-        return INFINITY
+        return INFINITY if i == DIFFERENCE else 0.0
     heavy = max(log(twentieth / quarter) / log(5.0), LIGHTEST)
     return max(twentieth * pow(0.05 / t.doubtful, heavy), 2.0 * edge(r, i))
 
@@ -169,5 +169,3 @@ cdef void move_level(Record* r, double* ring, double by) noexcept nogil:
         ring[j] = within(ring[j] + by)
     for j in range(min(r.season_blocks, MEANS)):
         r.season_means[j] += by
-    r.alarm_origin += by
-    r.alarm_before += by

@@ -221,21 +221,6 @@ cdef double repeats(const Search* s, double period) noexcept nogil:
     return total / weight if weight > 0.0 else 0.0
 
 
-cdef double refined(const Search* s, double period) noexcept nogil:
-    """The period near this one that explains most, within half of what the record resolves (p² over its length)."""
-    best, most, wide = period, repeats(s, period), period * period / s.count
-    for scale in range(3):
-        middle = best
-        wide *= 0.125 if scale == 0 else 0.25
-        for i in range(-4, 5):
-            near = middle + i * wide
-            if near >= SHORTEST - 0.05 and i != 0:
-                part = repeats(s, near)
-                if part > most:
-                    best, most = near, part
-    return best
-
-
 cdef double polished(const Search* s, double period) noexcept nogil:
     """The period that the lines which are its harmonics give, by least squares; 0 where a strong line lies beside one."""
     up, down = 0.0, 0.0
@@ -344,7 +329,7 @@ cdef void propose_all(Search* s, const Table* t, long long longest) noexcept nog
         for parts in range(1, MULTIPLES + 1):
             period = <double> peak / parts
             if period >= SHORTEST and repeats(s, period) >= 0.5 * t.periods.least:
-                propose(s, t, refined(s, period))
+                propose(s, t, period)
     cdef long long kept = 0
     for i in range(s.proposed):
         new: cython.bint = True

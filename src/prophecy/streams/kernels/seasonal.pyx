@@ -210,17 +210,13 @@ cdef void find_all(
         periods[place], strengths[place] = longer, strength
 
 
-cdef long long next_check(long long count, bint settled) noexcept nogil:
+cdef long long next_check(long long count) noexcept nogil:
     """The number of values after which periods are looked for next, from the number seen now: 32, 48, 72, …, from
-    `2 LONGEST` on every `LONGEST`; where the last check found the periods of the one before (settled) every second of
-    these once nearly all that is kept is new then."""
+    `2 LONGEST` on every `LONGEST`."""
     cdef long long due = 32
     while due <= count and due < 2 * LONGEST:
         due += due // 2
-    if due > 2 * LONGEST or due <= count:
-        every = 2 * LONGEST if settled and count >= 8 * LONGEST else LONGEST
-        due = (count // every + 1) * every
-    return due
+    return due if count < due <= 2 * LONGEST else (count // LONGEST + 1) * LONGEST
 
 
 cdef void check_seasons_now(
@@ -242,7 +238,7 @@ cdef void check_seasons_now(
         changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
-    r.season_check = next_check(count, periods[0] > 0.0 and not changed)
+    r.season_check = next_check(count)
     # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
     # would take the place of members that are nearly exact.
     cdef bint on = periods[0] > 0.0 and r.error_scale > 0.01 * r.scale[0]

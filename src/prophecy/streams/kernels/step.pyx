@@ -13,7 +13,7 @@ forecast of the next, are combined with weights (estimated error)⁻².
 
 cdef void begin_record(Record* r, const Table* t) noexcept nogil:
     """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, next_check(0, False)
+    r.season_check = next_check(0)
     for i in range(BANK):
         r.weight[i] = t.prior[0][i]
     for l in range(LEVELS):
@@ -40,27 +40,26 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         alike: cython.bint = r.doubts > 0 and fabs(error - r.doubted[r.doubts - 1]) < fabs(error)
         wild: cython.bint = alike or is_wild(r, t, error * part, (value - r.last) * part)
         if r.gap == 0:
-            note_tick(r, t, value, not wild)
-        events: cython.bint = r.alarm_seen < WINDOW or rests_half(r)
+            note_rest(r, t, value)
         if wild and r.doubts < 2:
             r.doubted[r.doubts] = error
             r.doubts += 1
-            note_quantiles(r, t, edge(r, ERROR) * edge(r, ERROR), events)  # as large as the past allows
+            note_quantiles(r, t, edge(r, ERROR) * edge(r, ERROR))  # as large as the past allows
             _watch(r, t, value, forecast, forecast, part, True, True)
             _miss(r, ring, t, forecast)
             return
-        by = confirmed(r.doubted, error) if wild else 0.0
+        wider, by = across(r, t, distance), confirmed(r.doubted, error) if wild else 0.0
         _watch(r, t, value, value - by, forecast, part, wild, False)
         if wild:
-            note_quantiles(r, t, by * by, events)
+            note_quantiles(r, t, by * by)
             _move(r, ring, t, by)
             forecast += by
         r.doubts = 0
-        if is_usual(r, t, distance):
-            _learn_value(r, t, value, forecast, 1.0 / distance, events)
-        else:
+        if r.same < t.stuck:
+            calibrate(r, t, (value - forecast) / wider)
+        if distance > 1:
             note_gap(r, t, distance, value - forecast)
-        _note_spacing(r, t, distance)
+        _learn_value(r, t, value, 1.0 / distance)
         if r.gap > 0 and not r.hold:  # what stood in for the missing values leads to this one, by a straight line
             _amend(r, ring, t, r.gap, (value - forecast) / distance, (value - forecast) / distance)
     _advance(r, ring, t, value, False)
@@ -82,14 +81,10 @@ cdef void _watch(
     watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
 
 
-cdef void _learn_value(
-    Record* r, const Table* t, double value, double forecast, double part, bint events
-) noexcept nogil:
-    """Learn from a value and its forecast. part: 1 over the steps since the last known value, which the error across a
-    gap is divided by. events: see `calibrate`."""
+cdef void _learn_value(Record* r, const Table* t, double value, double part) noexcept nogil:
+    """All members learn from a value. part: 1 over the steps since the last known one, which errors across a gap are
+    multiplied by."""
     difference = value - r.last
-    if r.same < t.stuck:
-        calibrate(r, t, (value - forecast) * part, events)
     learn_seasonal(r, t, difference, part)
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
@@ -165,23 +160,11 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
 cdef double expected(const Record* r, const Table* t) noexcept nogil:
     """The forecast of the next value; where gaps repeat the last value (`hold`), that value.
 
-    Of a stream that rests at least half of the time the forecast change is limited to the largest seen: after a long
-    rest all members have small errors, and high degrees would extrapolate the first change. No forecast passes a bound
-    at which values pile up (`alarms.bounded`), nor goes farther beyond all values seen than `calibration.reach`.
+    No forecast passes a bound at which values pile up (`within_piles`), nor goes farther beyond all values seen than
+    `calibration.reach`.
     """
-    change = r.change
-    if rests_half(r):
-        most = r.alarm_middle[DIFFERENCE][r.alarm_size[DIFFERENCE] - 1]
-        change = min(max(change, -most), most)
-    ahead = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + change)
-    ahead = within_reach(r, t, ahead)
-    return within(ahead)
-
-
-cdef void _note_spacing(Record* r, const Table* t, long long distance) noexcept nogil:
-    """The usual distance between known values; one long gap moves it no more than one twice as long as usual."""
-    steps = float(distance) if r.known == 1 else min(float(distance), 2.0 * r.spacing)
-    r.spacing += (steps - r.spacing) / min(r.known, t.spacings)
+    ahead = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change)
+    return within(within_reach(r, t, ahead))
 
 
 cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
@@ -255,24 +238,31 @@ cdef (double, double) read_next(const Record* r, const Table* t, const Where* wh
     if r.count == 0:
         return NAN, NAN
     mean = expected(r, t)
-    half = half_width(r, t, where) * across(r, t, 1.0)
+    half = half_width(r, t, where) * across(r, t, r.gap + 1.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t))
 
 
 cdef double surprise_of(const Record* r, const Table* t, double error) noexcept nogil:
-    """The score of an error of the next value, in view of the steps since the last known one and of the tick."""
-    score = surprise(r, t, error / across(r, t, 1.0))
-    if not score > 0.0:
+    """The score of an error of the next value, in view of the steps since the last known one.
+
+    Where values repeat exactly, as rounded, counted and clipped ones do, errors take a few sizes only, which tracked
+    quantiles do not resolve: then it is at most -log10 of the share of all earlier errors at least as large, or of the
+    power law through the outermost of them if that is less (one spike would hide all smaller jumps after it). And where
+    the stream rests half of the time, and forecasts err by half as much as copying does or more, no event is rarer than
+    changes of its size.
+    """
+    score = surprise(r, t, error / across(r, t, r.gap + 1.0))
+    if not score > 0.0 or not repeats_exactly(r, t):
         return score
-    part = 1.0 / (r.gap + 1)
-    highest = score_ceiling(r, t, fabs(error) * part, fabs(error + expected(r, t) - r.last) * part)
-    tick = resolution(r, t)
-    if tick > 0.0 and highest == INFINITY:
-        # An error of n ticks counts as no rarer than one of 2 n standard deviations.
-        rare = erfc(fabs(error) / (0.5 * tick) / sqrt(2.0))
-        highest = -log10(rare) if rare > 0.0 else INFINITY
-    return min(score, highest)
+    size, change = fabs(error) / (r.gap + 1), fabs(error + expected(r, t) - r.last) / (r.gap + 1)
+    rare = max(min(tail_share(r, ERROR, size, False), power_law(r, ERROR, size, True)), LEAST)
+    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
+        count = 0.0
+        for k in range(place_in(r, DIFFERENCE, change - 0.25 * resolution(r, t)), r.alarm_size[DIFFERENCE]):
+            count += r.alarm_weight[DIFFERENCE][k]
+        rare = max(rare, min(count / r.alarm_seen, 1.0))
+    return min(score, -log10(rare))
 
 
 # The derivative.
@@ -298,7 +288,7 @@ cdef double _slopes(const Record* r, const Table* t, double* error) noexcept nog
         whole, explained = r.scale[i], noise * (1.0 + t.gain[i])
         # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
         bias = min(r.squared_bias[i] - noise * t.slope_left[i], whole)
-        bias = max(max(bias, whole - t.plain * explained), t.unsure * noise * t.slope_left[i])
+        bias = max(bias, whole - t.plain * explained, 0.0)
         # The ratio `slope_bias` is that of the leading error, which is no guide once the signal turns within the
         # window: the error of a slope grows with that of the same member's prediction.
         distrust = max(whole / max(explained, 1e-300), 1.0)

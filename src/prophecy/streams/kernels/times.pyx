@@ -187,7 +187,7 @@ cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not isnan(s.newest) else 1.0
-    return since if since <= 1.0 + t.clock.hole else beyond_usual(r, t, since)
+    return across(r, t, since)
 
 
 cdef (double, double, double) judged_by(
@@ -196,7 +196,7 @@ cdef (double, double, double) judged_by(
     """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
     of it longer by `more`."""
     error = copysign(max(fabs(value - mean) - more, 0.0) / wider, value - mean)
-    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
+    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, r.gap + 1.0))
     return mean, max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t)), score
 
 
@@ -345,7 +345,7 @@ cdef double take_sample(
     if not isnan(value):
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
-            calibrate(r, t, error / wider, False)
+            calibrate(r, t, error / wider)
             error, off, rate = bounded(value - path), bounded(off), 1.0 / min(max(s.seen, 1), HALF)
             s.carry[0] += (error * off - s.carry[0]) * rate
             s.carry[1] += (off * off - s.carry[1]) * rate
