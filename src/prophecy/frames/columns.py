@@ -210,7 +210,7 @@ class Hints:
 def text_of(cell: Any) -> str:
     """A cell of any type as a CSV would have it: "" where it is missing, no time of day at midnight."""
     if isinstance(cell, str):
-        return cell
+        return cell.strip()
     if isinstance(cell, datetime):
         return "" if cell != cell else cell.isoformat(sep=" ").removesuffix(" 00:00:00")
     return "" if cell is None or cell != cell else str(cell)
@@ -232,12 +232,21 @@ def _kind(cell: str) -> str:
 
 
 @dataclass(frozen=True)
+class Form:
+    """How a text table is written. skip: lines before its first row."""
+
+    separator: str
+    encoding: str
+    skip: int
+
+
+@dataclass(frozen=True)
 class Layout:
     """Names, kinds and first cells of columns, and how those of text write numbers. Beside the kinds of text there are
     typed (dates) and bool.
 
     strict: the columns of a frame, which a program has named: nothing is chosen among them that content alone suggests.
-    pieces: the rows, as narwhals frames. notes: what was found.
+    pieces: the rows, as narwhals frames. notes: what was found. form: of text files.
     """
 
     path: str
@@ -249,6 +258,7 @@ class Layout:
     strict: bool = False
     pieces: Iterable[Any] = ()
     notes: Sequence[str] = ()
+    form: Form | None = None
 
     @property
     def ways(self) -> WaysOut:
@@ -307,19 +317,19 @@ def described(
     names: Sequence[str],
     cells: Sequence[Sequence[Any]],
     asked: Hints,
-    separator: str = ";",
-    kinds: Sequence[str] | None = None,
+    form: Form | None,
+    kinds: Sequence[str],
 ) -> Layout:
     """The kinds of columns by their first cells, and the notation of numbers in text by each column as a whole.
 
     kinds: those of columns whose type says it, "" of text.
     """
-    given = kinds or [""] * len(names)
     judged = [
-        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(given, cells, strict=True)
+        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(kinds, cells, strict=True)
     ]
-    found = [kind or kind_of(column, asked) for kind, column in zip(given, judged, strict=True)]
+    found = [kind or kind_of(column, asked) for kind, column in zip(kinds, judged, strict=True)]
     telling = [column for kind, column in zip(found, judged, strict=True) if kind in ("number", "date")]
+    separator = ";" if form is None else form.separator
     mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(telling, separator)
     notes, styles = [], {}
     for name, kind, column in zip(names, found, judged, strict=True):
@@ -338,4 +348,4 @@ def described(
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
     if any(style.grouped for style in styles.values()):
         notes.append("marks between thousands taken out")
-    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes)
+    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes, form=form)

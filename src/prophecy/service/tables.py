@@ -12,7 +12,6 @@ from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import Roles, resolve
 from prophecy.frames.table import Stray, contents, floats, open_table
-from prophecy.frames.text import sniff
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -121,17 +120,17 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         opened = open_bytes(body)
         with explained(opened.path):
-            dialect = sniff(opened.path, opened.stream, said)
             layout = contents(opened, said, Stray(said))
     except ValueError as error:
         raise refused(error) from None
+    assert layout.form is not None  # it is text
     found: dict[str, Any] = {
         "names": list(layout.names[:LISTED]),
         "kinds": list(layout.kinds[:LISTED]),
         "rows": [list(row) for row in zip(*(column[:SHOWN] for column in layout.cells[:LISTED]), strict=True)],
-        "sep": dialect.separator,
-        "encoding": dialect.encoding,
-        "skip": dialect.skipped,
+        "sep": layout.form.separator,
+        "encoding": layout.form.encoding,
+        "skip": layout.form.skip,
         "decimal": _mark(layout),
         "notes": list(layout.notes),
     }
