@@ -180,6 +180,38 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         {"v": [5.5, 6, 7]},
         "columns 'year' and 'month' joined to one time",
     ),
+    "months of Spain": (table("mes;v", "ene 2024;1,5", "feb 2024;2", "ago 2024;3"), {"v": [1.5, 2, 3]}, ""),
+    "months of Portugal": (table("mês;v", "fev 2024;1,5", "out 2024;2", "dez 2024;3"), {"v": [1.5, 2, 3]}, ""),
+    "months in words beside a year": (
+        table("Year,Month,v", "2023,Nov,5.5", "2023,Dec,6", "2024,Jan,7"),
+        {"v": [5.5, 6, 7]},
+        "columns 'Year' and 'Month' joined to one time",
+    ),
+    "the day of the year": (
+        table("year,doy,v", "2024,59,5.5", "2024,60,6", "2024,61,7"),
+        {"v": [5.5, 6, 7]},
+        "columns 'year' and 'doy' joined to one time",
+    ),
+    "dates without marks in UTC": (
+        table("ts,v", "20240101T000000Z", "20240101T003000Z").replace("Z\n", "Z,7\n"),
+        {"v": [7, 7]},
+        "every 30 min",
+    ),
+    "points between hours and minutes": (
+        table("Date;Time;v", "13/03/2004;18.00.00;2,5", "13/03/2004;19.00.00;2"),
+        {"v": [2.5, 2]},
+        "columns 'Date' and 'Time' joined",
+    ),
+    "times of day without a date": (
+        table("time,v", "10:00,1", "10:30,2", "11:00,3"),
+        {"v": [1, 2, 3]},
+        "column 'time' left out: times of day without dates",
+    ),
+    "columns of spaces with a word": (
+        table("station  temp   p", "ABC      19.5 1000.0", "ABC       8.5  999.5"),
+        {"temp": [19.5, 8.5], "p": [1000, 999.5]},
+        "column 'station' left out",
+    ),
     "columns of spaces with names in a remark": (
         table("#YY  MM DD hh mm WSPD", "#yr  mo dy hr mn m/s", "2024 03 01 10 00  5.5", "2024 03 01 11 00 16.0"),
         {"WSPD": [5.5, 16]},
@@ -223,6 +255,21 @@ REFUSED = {
         table("what,2024-01,2024-02,2024-03", "A,1,2,3", "B,4,5,6"),
         r"columns are times \(2024-01",
         None,
+    ),
+    "months across beside years": (
+        table("Year,Jan,Feb,Mar", "1990,1,2,3", "1991,4,5,6"),
+        r"columns are times \(Jan … Mar\).*table.melt\(\['Year'\], var_name='month'\)",
+        None,
+    ),
+    "keys whose numbers are the same": (
+        table("shop,day,v", "a,2024-01-01,1", "b,2024-01-01,1", "a,2024-01-02,2", "b,2024-01-02,2"),
+        r"'shop' tells their rows apart",
+        {"key": "shop"},
+    ),
+    "a zone behind the time": (
+        table("time,v", "2024-01-01 00:00 CET,1", "2024-01-01 01:00 CET,2"),
+        r"time_.?format.{1,3}%Y-%m-%d %H:%M CET|time-format '%Y-%m-%d %H:%M CET'",
+        {"time_format": "%Y-%m-%d %H:%M CET"},
     ),
     "too many bad cells": (
         daily([*PLAIN[:8], "x", "y", "z", "w"]),

@@ -51,9 +51,9 @@ def of_rows(
         names, header, start = header_of(path, texts, asked)
         if start >= len(first):
             raise ValueError(f"{path} has a header but no rows; write rows below the names")
-        alike = [cells for cells in above if len(cells) == len(names) and _is_names(cells, range(len(names)))]
-        if header is None and asked.header is None and alike:
-            names, header = tuple(cell.strip() for cell in _best(alike) or ()), -1
+        named = names_among([cells for cells in above if len(cells) == len(names)], range(len(names)))
+        if header is None and asked.header is None and named:
+            names, header = tuple(cell.strip() for cell in named), -1
         notes = said_about(texts, header, start, len(names))
         form = form if form is None or not start else replace(form, skip=first[start - 1][0])
 
@@ -128,8 +128,8 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     above = [k for k in range(start) if len(rows[k]) >= max(len(used), min(2, width))]
     header: int | None = None
     if asked.header is not False and above:
-        good = _best([rows[k] for k in above if _is_names(rows[k], used)])
-        header = 0 if start == 1 else None if good is None else rows.index(good)
+        good = names_among([rows[k] for k in above], used)
+        header = 0 if start == 1 else rows.index(good) if good else None
     if asked.header and header is None:
         header, start = max(start - 1, 0), max(start, 1)
     if asked.header is None:
@@ -162,10 +162,11 @@ def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
     return len(set(filled)) == len(filled) and not any(others)
 
 
-def _best(lines: Sequence[Sequence[str]]) -> Sequence[str] | None:
-    """The first line of names, one with a usual name before others."""
+def names_among(lines: Sequence[Sequence[str]], used: Sequence[int]) -> Sequence[str]:
+    """The first line that has names for the `used` columns, one with a usual name before others; () without one."""
+    lines = [line for line in lines if _is_names(line, used)]
     usual = (line for line in lines if any(cell.strip().lower() in USUAL for cell in line))
-    return next(usual, lines[0] if lines else None)
+    return next(usual, lines[0] if lines else ())
 
 
 def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:

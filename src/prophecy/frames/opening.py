@@ -111,7 +111,10 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 KINDS = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "excel"}
 """What a file is, by its first bytes; others are text."""
 
-ENDINGS = {".parquet": "a Parquet", ".pq": "a Parquet", ".npy": "an .npy", ".xlsx": "an Excel"}
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks that such text begins with
+
+CALLED = {"parquet": "a Parquet file", "npy": "an .npy file", "excel": "an Excel file"}
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".npy": "npy", ".xlsx": "excel"}
 
 
 def _kind(path: str, stream: Replay) -> str:
@@ -122,7 +125,7 @@ def _kind(path: str, stream: Replay) -> str:
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise ValueError(f"{path} is an old Excel file (.xls); save it as .xlsx or CSV")
     if ending in ENDINGS:
-        raise ValueError(f"{path} is not {ENDINGS[ending]} file: it begins with {magic!r}; name it for what it is")
+        raise ValueError(f"{path} is not {CALLED[ENDINGS[ending]]}: it begins with {magic!r}; name it for what it is")
     start = _refuse_markup(path, stream.head(256))
     return {b"{": "jsonl", b"[": "json"}.get(start[:1], "csv")
 
@@ -140,7 +143,7 @@ def _refuse_markup(path: str, head: bytes) -> bytes:
 
 def encoding_of(path: str, head: bytes) -> str:
     """utf-8, utf-16 (by its mark), or where it is neither but has no control codes Windows-1252 or Latin-1."""
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if head.startswith(UTF_16):
         try:
             head[: len(head) // 2 * 2].decode("utf-16")
         except UnicodeDecodeError:

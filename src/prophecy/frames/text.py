@@ -123,7 +123,6 @@ def _separator(lines: list[str], asked: Hints) -> str:
         typed = sum(is_missing(cell) or kind_of([cell], NOTHING) != "text" for cell in cells) / max(1, len(cells))
         return len(rows[0]) == usual, round(widths.count(usual) / len(widths), 1), round(typed, 2), usual
 
-    best = max(SEPARATORS, key=merit)
-    if merit(best)[3] == 0 and kind_of(sample[1:101], NOTHING) == "text" and merit(" ")[2] >= MOSTLY:
-        return " "
-    return best
+    best, (_, even, typed, _) = max(SEPARATORS, key=merit), merit(" ")
+    single = merit(best)[3] == 0 and kind_of(sample[1:101], NOTHING) == "text"
+    return " " if single and even >= MOSTLY and typed > 0.5 else best
