@@ -564,6 +564,15 @@ def test_a_frame_of_a_file_gives_the_series_of_the_file(tmp_path):
     assert seconds.to_frame()["ts"].tolist() == [1700001200, 1700001260]
 
 
+def test_empty_columns_and_row_numbers_of_a_frame_are_left_out_as_those_of_a_file(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text(table(",day,v,,", *(f"{k},2024-01-{k + 1:02d},{k * k % 7},," for k in range(20))))
+    frame = pd.read_csv(path)
+    assert "Unnamed: 0" in frame
+    assert frame["Unnamed: 3"].isna().all()
+    assert read(str(path)).names == read(frame).names == ("v",)
+
+
 def test_a_series_that_cannot_be_read_is_a_failure_of_its_own():
     days = pd.date_range("2024-01-01", periods=9)
     frame = pd.DataFrame({"k": ["a"] * 9 + ["b"] * 9, "day": [*days, *days], "v": np.arange(18.0)})

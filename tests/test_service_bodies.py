@@ -107,6 +107,17 @@ def test_wrong_csv_is_refused_naming_the_line(text, line):
 
 @pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
 @pytest.mark.parametrize(
+    ("body", "called"),
+    [(b"PK\x03\x04\x14", "an Excel file"), (b"PAR1\x15", "a Parquet file"), (b"\x1f\x8b\x08", "packed")],
+)
+def test_a_file_that_is_no_text_is_called_by_its_name(read, body, called):
+    with pytest.raises(Problem, match=f"it is {called}, and text is read here") as caught:
+        read(body)
+    assert caught.value.way_out == "save it as CSV"
+
+
+@pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
+@pytest.mark.parametrize(
     "text", ['[{"key": "k0", "time": 10,,07, "value": 0.5}]', '{"key": "a", "value":,3,}', "\ufeff\n [1,2\n3,4\n"]
 )
 def test_json_sent_as_a_table_is_refused_with_the_right_header(text, read):

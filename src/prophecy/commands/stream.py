@@ -18,7 +18,7 @@ from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.commands._options import Missing
 from prophecy.fleet import Answers, Fleet
 from prophecy.frames.columns import Hints
-from prophecy.frames.opening import CALLED, KINDS, PACKED, UTF_16
+from prophecy.frames.opening import UTF_16, other_than_text
 
 READ = 2**16  # bytes taken at a time at most: the lines that are there are one batch, and one transaction of a state
 LONGEST_LINE = 2**20  # bytes of a line at most; a longer one is malformed
@@ -291,9 +291,7 @@ def _read(file: Any) -> bytes:
 
 def _check_text(head: bytes) -> None:
     """Refuse what has no lines."""
-    others = {first: CALLED[kind] for first, kind in KINDS.items()}
-    others |= {**dict.fromkeys(PACKED, "packed"), **dict.fromkeys(UTF_16, "UTF-16 text")}
-    kind = next((kind for first, kind in others.items() if head.startswith(first)), None)
+    kind = "UTF-16 text" if head.startswith(UTF_16) else other_than_text(head)
     if kind is not None:
         raise ValueError(f"the input is {kind}, and a stream has lines of UTF-8; `prophecy predict` reads such files")
 

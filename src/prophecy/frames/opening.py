@@ -79,6 +79,8 @@ def open_bytes(source: str | bytes) -> Opened:
     if isinstance(source, bytes):
         raw: Any = io.BytesIO(source)
         _refuse_markup("the table", source[:256])
+        if (called := other_than_text(source)) is not None:
+            raise ValueError(f"the table is {called}, and text is read here; save it as CSV")
         return Opened("the table", "csv", Replay(raw), raw, 0)
     path = source
     if path != "-" and Path(path).is_dir():
@@ -114,6 +116,14 @@ KINDS = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "excel"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks that such text begins with
 
 CALLED = {"parquet": "a Parquet file", "npy": "an .npy file", "excel": "an Excel file"}
+
+
+def other_than_text(head: bytes) -> str | None:
+    """What something is called that is no text, by its first bytes; None for text."""
+    others = {first: CALLED[kind] for first, kind in KINDS.items()} | dict.fromkeys(PACKED, "packed")
+    return next((called for first, called in others.items() if head.startswith(first)), None)
+
+
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".npy": "npy", ".xlsx": "excel"}
 
 

@@ -46,6 +46,7 @@ PARTS = {
 """Names of columns that hold the parts of a date, the coarsest first; the day of the year stands for month and day."""
 
 USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
+UNNAMED = "Unnamed: "  # what pandas calls columns without a name, with their number
 MOST_KEYS = 8  # columns that are tried as keys, alone and together
 JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
@@ -124,7 +125,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
 def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool, notes: list[str]) -> tuple[str, ...]:
     """Columns of numbers that are predicted: beside a key `value` alone, and none that count the rows."""
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
-    values = [name for name in free if name] or free
+    values = [name for name in free if name and not name.startswith(UNNAMED)] or free
     lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"
     alone = [name for name in values if name.lower() == lonely][:1] if keys else []
     if alone and len(values) > 1:
