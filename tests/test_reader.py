@@ -101,6 +101,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     ),
     "two columns of whole numbers": (table("a,b", "1,5", "2,7", "9,3"), {"a": [1, 2, 9], "b": [5, 7, 3]}, ""),
     "one bad cell": (daily(ODD), {"v": WITHOUT}, "1 cell of 'v' taken as missing: 'bad' (row 6)"),
+    "a number for Python alone": (
+        daily([*PLAIN[:5], "1_0", *PLAIN[6:]]),
+        {"v": WITHOUT},
+        "1 cell of 'v' taken as missing: '1_0' (row 6)",
+    ),
     "dashes": (daily([*PLAIN[:5], "---", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a question mark": (daily([*PLAIN[:5], "?", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "excel's errors": (daily([*PLAIN[:5], "#DIV/0!", *PLAIN[6:]]), {"v": WITHOUT}, ""),
@@ -372,7 +377,14 @@ def test_a_file_gives_the_same_series_everywhere(tmp_path, name):
     the_same(by_api(text.encode()), made)
 
 
-PIECEWISE = set(FILES) - {"quoted", "a total", "a bad first row", "one bad cell", "a cut last line"}
+PIECEWISE = set(FILES) - {
+    "quoted",
+    "a total",
+    "a bad first row",
+    "one bad cell",
+    "a cut last line",
+    "a number for Python alone",
+}
 """A stray cell or row is more than a tenth of a short piece; cells with line breaks are not cut."""
 
 

@@ -216,6 +216,16 @@ def text_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
+def plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Numbers and text of plain numbers at once, NaN where cells are empty; None where one of them is neither."""
+    if any("_" in cell for cell in cells if isinstance(cell, str)):
+        return None  # 1_000 is a number for Python alone
+    with suppress(ValueError, TypeError):
+        found = np.array([np.nan if cell is None or cell == "" else cell for cell in cells], dtype=np.float64)
+        return None if np.isinf(found).any() else found
+    return None
+
+
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
     kinds = [_kind(text) for text in map(text_of, cells) if not is_missing(text, asked.absent)]
@@ -276,16 +286,12 @@ class Layout:
 
     def numbers(self, name: str) -> NDArray[Any]:
         """The first cells as numbers, those that are none left out."""
-        style, cells = self.styles.get(name, NumberStyle()), self.column(name)
-        found = None
-        if style.plain:  # by NumPy at once, unless some cell is no number
-            with suppress(ValueError, TypeError):
-                found = np.array(["nan" if cell == "" else cell for cell in cells], dtype=np.float64)
+        style = self.styles.get(name, NumberStyle())
+        found = plain_numbers(self.column(name)) if style.plain else None
         if found is None:
             read = map(style.read, self.texts(name))
             found = np.array([value for value in read if value is not None], dtype=np.float64)
-        found = found[~np.isnan(found) & ~np.isin(found, self.asked.codes)]
-        return found if np.isfinite(found).all() else np.empty(0)
+        return found[np.isfinite(found) & ~np.isin(found, self.asked.codes)]
 
     def code(self, name: str) -> str | None:
         """A note about a number that comes again and again, further from all others than these are from each other."""

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import objects
-from prophecy.frames.columns import MOSTLY, Hints, Layout, NumberStyle, is_missing, number, text_of, two_ways
+from prophecy.frames.columns import (
+    MOSTLY,
+    Hints,
+    Layout,
+    NumberStyle,
+    is_missing,
+    number,
+    plain_numbers,
+    text_of,
+    two_ways,
+)
 from prophecy.frames.names import count
 from prophecy.frames.opening import Opened, explained, open_bytes
 from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
@@ -144,23 +154,12 @@ class Stray:
 
 
 def _quick(column: Any, style: NumberStyle) -> Array | None:
-    """A whole column at once: one of numbers, or Arrow's text of plain numbers; None where it must be cell by cell."""
+    """A whole column at once: one of numbers, or text of plain numbers; None where it must be cell by cell."""
     import narwhals.stable.v2 as nw
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if not column.implementation.is_pyarrow() or not style.plain:
-        return None
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        text = pc.utf8_trim_whitespace(column.to_native())
-        found = pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # some cell is no plain number
-        return None
-    values = np.asarray(found.to_numpy(), dtype=np.float64)
-    return None if np.isinf(values).any() else values
+    return plain_numbers(column.to_list()) if style.plain else None
 
 
 @dataclass
