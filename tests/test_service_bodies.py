@@ -105,6 +105,12 @@ def test_wrong_csv_is_refused_naming_the_line(text, line):
     assert refused.value.way_out
 
 
+def test_rows_of_a_table_that_were_sorted_and_dropped_are_said():
+    batch = parsed(from_csv, "key,time,value\na,2,5\nb,1,5\na,1,4\na,2,5\na,,7\n")
+    assert list(zip(batch.keys, batch.times, batch.values, strict=True)) == [("b", 1, 5), ("a", 1, 4), ("a", 2, 5)]
+    assert batch.notes == ("1 row without a time left out", "sorted", "1 exact duplicate dropped")
+
+
 @pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
 @pytest.mark.parametrize(
     ("body", "called"),

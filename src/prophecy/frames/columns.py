@@ -44,7 +44,7 @@ _GROUPED = {
 def is_missing(cell: str, more: frozenset[str] = frozenset()) -> bool:
     """Whether a cell means "no value": empty, without a letter or digit (-, ---, ?), a usual word, or one of `more`."""
     text = cell.strip().lower()
-    return text in _ABSENT or text in more or not any(letter.isalnum() for letter in text)
+    return text in _ABSENT or text in more or not (text[:1].isalnum() or any(letter.isalnum() for letter in text))
 
 
 @dataclass(frozen=True)
