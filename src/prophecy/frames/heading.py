@@ -53,7 +53,7 @@ def of_rows(
             raise ValueError(f"{path} has a header but no rows; write rows below the names")
         named = names_among([cells for cells in above if len(cells) == len(names)], range(len(names)))
         if header is None and asked.header is None and named:
-            names, header = tuple(cell.strip() for cell in named), -1
+            names, header = tuple(named), -1
         notes = said_about(texts, header, start, len(names))
         form = form if form is None or not start else replace(form, skip=first[start - 1][0])
 
@@ -108,7 +108,7 @@ def skipped_lines(lines: int, where: str) -> str:
 
 
 def _shown(row: Sequence[str], about: str = "") -> str:
-    text = printable(" ".join(cell.strip() for cell in row if cell.strip()))[:60]
+    text = printable(" ".join(filter(None, row)))[:60]
     return f" ({about}{text!r})" if text else ""
 
 
@@ -119,7 +119,7 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     width = max(sorted(set(widths), reverse=True), key=widths.count)
     whole = [row for row in some if len(row) == width]
     whole = whole[min(30, len(whole) // 2) :]  # what is above may be titles and units
-    kinds = [kind_of([row[i].strip() for row in whole], asked) for i in range(width)]
+    kinds = [kind_of([row[i] for row in whole], asked) for i in range(width)]
     used = [i for i, kind in enumerate(kinds) if kind != "empty"]
     typed = any(kind in TYPED for kind in kinds)
     start = _first_row(rows, kinds, asked) if typed else None
@@ -133,8 +133,8 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     if asked.header and header is None:
         header, start = max(start - 1, 0), max(start, 1)
     if asked.header is None:
-        spread_over_columns([cell.strip() for cell in rows[header if header is not None else start]], asked)
-    first = [] if header is None else [cell.strip() for cell in (*rows[header], *[""] * width)][:width]
+        spread_over_columns(rows[header if header is not None else start], asked)
+    first = [] if header is None else [*rows[header], *[""] * width][:width]
     return _names(path, first, width), header, start
 
 
@@ -143,7 +143,7 @@ def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints
     named = False
     for k, row in enumerate(rows[:JUDGED]):
         cells = [(cell, kind) for cell, kind in zip(row, kinds, strict=False) if kind in TYPED]
-        fits = [kind_of([cell.strip()], asked) == kind for cell, kind in cells if not is_missing(cell, asked.absent)]
+        fits = [kind_of([cell], asked) == kind for cell, kind in cells if not is_missing(cell, asked.absent)]
         fit, miss = fits.count(True), fits.count(False)
         if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
             return k
@@ -154,7 +154,7 @@ def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints
 def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
     """Whether a line has a name for every column with cells (but the first, where pandas writes none), none of them a
     number, a date, or a label with a colon."""
-    cells = [row[i].strip() if i < len(row) else "" for i in used]
+    cells = [row[i] if i < len(row) else "" for i in used]
     filled = [cell for cell in cells if cell]
     if not filled or len(filled) < len(cells) - (not cells[0]):
         return False
@@ -165,7 +165,7 @@ def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
 def names_among(lines: Sequence[Sequence[str]], used: Sequence[int]) -> Sequence[str]:
     """The first line that has names for the `used` columns, one with a usual name before others; () without one."""
     lines = [line for line in lines if _is_names(line, used)]
-    usual = (line for line in lines if any(cell.strip().lower() in USUAL for cell in line))
+    usual = (line for line in lines if any(cell.lower() in USUAL for cell in line))
     return next(usual, lines[0] if lines else ())
 
 

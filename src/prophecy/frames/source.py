@@ -103,7 +103,7 @@ class TimeColumn:
 
 def _text(cells: tuple[Any, ...]) -> str | None:
     """The parts of a date as text; None where one is missing."""
-    texts = [text_of(cell).strip() for cell in cells]
+    texts = [text_of(cell) for cell in cells]
     return None if any(map(is_missing, texts)) else " ".join(texts)
 
 

@@ -39,7 +39,7 @@ class Sizes:
     `forecast` holds (160 MB); beyond, only the newest rows of each series are kept.
     """
 
-    piece: int = 1 << 19
+    piece: int = 1 << 17
     sorted_rows: int = 1_000_000
     cells: int = 20_000_000
 

@@ -41,7 +41,7 @@ def read_text(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     if widest > MOST_COLUMNS:
         raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
     rows = _cells(opened, Form(separator, encoding, skip), blank=widest == 1)
-    names = [cells for cells in _rows(remarks, separator) if cells]
+    names = [[cell.strip() for cell in cells] for cells in _rows(remarks, separator)]
     made = of_rows(path, rows, asked, stray, piece, above=names, form=Form(separator, encoding, skip))
     notes = [skipped_lines(skip, "before the table")] if remarks else []
     if separator == "," and widest > 1 and all(map(is_number, filter(None, lines[skip : skip + 9]))):
