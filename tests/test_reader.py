@@ -576,6 +576,15 @@ def test_a_frame_of_a_file_gives_the_series_of_the_file(tmp_path):
     assert seconds.to_frame()["ts"].tolist() == [1700001200, 1700001260]
 
 
+def test_what_a_frame_does_not_tell_is_said_to_the_same_function():
+    frame = pd.DataFrame({"time": [f"2024-01-01 {k:02d}:00 CET" for k in range(20)], "v": np.arange(20) % 7})
+    with pytest.raises(ValueError, match=r"read_table\(data, time_format='%Y-%m-%d %H:%M CET'\)"):
+        read(frame)
+    made = read(read_table(frame, time_format="%Y-%m-%d %H:%M CET", missing="3"))
+    assert made.series.grid.words() == "every hour"
+    assert np.isnan(made.values).sum() == 3
+
+
 def test_empty_columns_and_row_numbers_of_a_frame_are_left_out_as_those_of_a_file(tmp_path):
     path = tmp_path / "file.csv"
     path.write_text(table(",day,v,,", *(f"{k},2024-01-{k + 1:02d},{k * k % 7},," for k in range(20))))
@@ -659,6 +668,6 @@ def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path)
     for made in (prophecy.forecast(str(path), 3), prophecy.forecast_many(str(path), 3)["v"]):
         assert "Column 'ok' left out: no numbers." in made.notes
         (code,) = (note for note in made.notes if note.startswith("-9999 comes 4 times in 'v'"))
-        assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(path, missing='-9999').")
+        assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(data, missing='-9999').")
     cleaned = prophecy.forecast(read_table(path, missing="-9999"), 3)
     assert not any("-9999" in note for note in cleaned.notes)

@@ -106,13 +106,13 @@ def _source(table: Table, key: Key, rows: Rows, context: int) -> Source:
     return Source(series, roles.values, len(roles.values) == 1, table.kind, key if roles.keys else None, remarks)
 
 
-def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
-    """A file as a table of series, to be given to `forecast` and the like in place of its name.
+def read_table(data: Any, **said: Any) -> Collected:
+    """A file or frame as a table of series, to be given to `forecast` and the like in its place.
 
     said: what is not to be found by content (`prophecy.frames.columns.Hints`): key, columns, time, time_format,
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
-    return collected(path, Hints(**said))
+    return collected(data, Hints(**said))
 
 
 def is_table(data: Any) -> bool:
