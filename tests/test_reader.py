@@ -128,6 +128,12 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         "",
     ),
     "a unit at once": (daily([f"{cell}.5kW" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'kW'"),
+    "thousands in letters": (daily([f"{cell}k" for cell in PLAIN]), {"v": NUMBERS}, "'k' after numbers taken out"),
+    "names with digits": (
+        table("day,flat,v", *(f"{day},{k + 1}{'abc'[k % 3]},{k}" for k, day in enumerate(DAYS))),
+        {"v": [float(k) for k in range(12)]},
+        "column 'flat' left out: no numbers",
+    ),
     "spaces": (table("time value", "0 1.5", "1 2.5", "2 3.5"), {"value": [1.5, 2.5, 3.5]}, ""),
     "a typographer's minus": (daily(["\u22125", *PLAIN[1:]]), {"v": [-5, *NUMBERS[1:]]}, ""),
     "a minus behind": (daily(["5-", *PLAIN[1:]]), {"v": [-5, *NUMBERS[1:]]}, ""),

@@ -32,7 +32,7 @@ _SPACES = " \u00a0\u202f\u2009"
 _SIGNS = "+-\u2212\u2013"
 _DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
 _UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
-_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters only behind a fraction: 12a is a name
+_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters behind a fraction, or of a whole column
 _MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
 _PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
 _GROUPED = {
@@ -66,8 +66,8 @@ class Parsed:
         return value if math.isfinite(value) else None
 
 
-def parsed(cell: str) -> Parsed | None:
-    """The parts of a cell that may be a number; None where it is none by any mark.
+def parsed(cell: str, unit: str = "") -> Parsed | None:
+    """The parts of a cell that may be a number; None where it is none by any mark. unit: that of its column.
 
     >>> parsed("(1.234,50 €)")
     Parsed(negative=True, digits='1.234,50', exponent='', unit='€')
@@ -75,7 +75,7 @@ def parsed(cell: str) -> Parsed | None:
     text = cell.strip()
     brackets = text.startswith("(") and text.endswith(")")
     text = text[1:-1].strip() if brackets else text
-    negative, unit = brackets, ""
+    negative, usual, unit = brackets, unit, ""
     for _ in range(2):  # a sign before or behind a currency
         if text[:1] and text[0] in _SIGNS:
             negative, text = negative or text[0] != "+", text[1:].lstrip(_SPACES)
@@ -89,7 +89,8 @@ def parsed(cell: str) -> Parsed | None:
         negative, rest = True, ""
     attached = not rest[:1].isspace() and digits == match[1]
     rest = rest.strip()
-    if rest and (unit or not _UNIT.fullmatch(rest) or (attached and rest[0] not in _ATTACHED and digits.isdigit())):
+    named = attached and rest[:1] not in _ATTACHED and digits.isdigit() and rest != usual
+    if rest and (unit or not _UNIT.fullmatch(rest) or named):
         return None
     return Parsed(negative, digits, match[2] or "", unit or rest)
 
@@ -105,7 +106,7 @@ class NumberStyle:
 
     def read(self, cell: str) -> float | None:
         """A cell as a number; None where it is none, or has another unit than the column."""
-        found = parsed(cell)
+        found = parsed(cell, self.unit)
         return None if found is None or found.unit not in ("", self.unit) else found.value(self.decimal)
 
 
@@ -115,9 +116,16 @@ def number(cell: str, decimal: str) -> float | None:
     return None if found is None else found.value(decimal)
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number by some decimal mark."""
-    found = parsed(cell)
+def shared_unit(cells: Sequence[str]) -> str:
+    """The letters that follow the digits of nearly all cells at once, such as 12k and 7k; 12a alone is a name."""
+    ends = [found[1] for cell in cells if (found := re.fullmatch(r"\d+([^\W\d_]{1,3})", cell))]
+    usual = max(sorted(set(ends)), key=ends.count, default="")
+    return usual if len(ends) > 1 and ends.count(usual) >= MOSTLY * len(cells) else ""
+
+
+def is_number(cell: str, unit: str = "") -> bool:
+    """Whether a cell is a number by some decimal mark. unit: that of its column."""
+    found = parsed(cell, unit)
     return found is not None and (found.value(".") is not None or found.value(",") is not None)
 
 
@@ -161,7 +169,8 @@ def column_style(name: str, cells: Sequence[str], given: str | None, others: str
     if "." in marks and "," in marks and given is None:
         raise ValueError(two_ways(name, marks["."], marks[","], way_out))
     decimal = given or next((mark for mark in ".," if mark in marks), others)
-    found = [one for one in map(parsed, cells) if one is not None and one.value(decimal) is not None]
+    shared = shared_unit(cells)
+    found = [one for cell in cells if (one := parsed(cell, shared)) is not None and one.value(decimal) is not None]
     units = [one.unit for one in found if one.unit]
     grouped = any(_PLAIN[decimal].fullmatch(one.digits) is None for one in found)
     unit = max(sorted(set(units)), key=units.count, default="")
@@ -228,17 +237,22 @@ def plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
-    kinds = [_kind(text) for text in map(text_of, cells) if not is_missing(text, asked.absent)]
-    if not kinds:
+    texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
+    if not texts:
         return "empty"
+    unit = shared_unit(texts)
+    kinds = [_kind(text, unit) for text in texts]
     usual = max(dict.fromkeys(kinds), key=kinds.count)
     return usual if kinds.count(usual) >= MOSTLY * len(kinds) else "text"
 
 
-def _kind(cell: str) -> str:
-    tests = [("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)]
-    worded = any(letter.isalpha() for letter in cell)  # 2005 Q1 is a date, though Q1 might be a unit
-    return next((kind for kind, fits in (tests[1:2] * worded + tests) if fits(cell)), "text")
+def _kind(cell: str, unit: str = "") -> str:
+    worded = any(letter.isalpha() for letter in cell)
+    if worded and dates.is_date(cell):  # 2005 Q1 is a date, though Q1 might be a unit
+        return "date"
+    if is_number(cell, unit):
+        return "number"
+    return "date" if dates.is_date(cell) else "clock" if dates.is_time_of_day(cell) else "text"
 
 
 @dataclass(frozen=True)
