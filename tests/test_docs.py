@@ -13,6 +13,9 @@ from tests.pages import ROOT, blocks, check
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.glob("*.md") if not page.name.startswith("tutorial-"))  # those have their own test
+MARK = re.compile(r"<!-- [\w-]+: python docs/(\w+)\.py -->")
+SCRIPTS = sorted({name for page in (ROOT / "README.md", *DOCS.glob("*.md")) for name in MARK.findall(page.read_text())})
+"""Those that make the tables of some page, by the marks around them."""
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if [*blocks(p, ("python",))]], ids=lambda page: page.stem)
@@ -55,9 +58,7 @@ def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["readme", "anomalies", "comparison", "speed", "scale", "laws_tables", "forecasting_tables"]
-)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_tables_are_those_of_the_result_files(name):
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / f"{name}.py", "--check"], cwd=ROOT, capture_output=True, text=True
