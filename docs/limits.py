@@ -66,9 +66,7 @@ def _seconds() -> list[Row]:
 
 def _sums() -> list[Row]:
     """Systems whose variables have a constant sum."""
-    found = [
-        row for row in results("terms.json")["summary"] if (row["kind"], row["choice"]) == ("constant sums", 1.0)
-    ]
+    found = [row for row in results("terms.json")["summary"] if (row["kind"], row["choice"]) == ("constant sums", 1.0)]
     return [
         (
             f"variables with a constant sum, {100 * row['noise']:g} % noise: right terms; no law",
