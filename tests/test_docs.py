@@ -9,6 +9,7 @@ import sys
 import links
 import pytest
 
+from benchmarks.catalogue import BENCHMARKS
 from tests.pages import ROOT, blocks, check
 
 DOCS = ROOT / "docs"
@@ -64,6 +65,12 @@ def test_tables_are_those_of_the_result_files(name):
         [sys.executable, ROOT / "docs" / f"{name}.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_of_benchmarks_names_every_result_file():
+    page = (DOCS / "benchmarks.md").read_text()
+    named = {name for name in BENCHMARKS if f"`{name}`" in page or name.startswith("forecast_dev_")}
+    assert named == {*BENCHMARKS}
 
 
 def test_the_files_that_the_page_of_words_names_are_in_the_package():
