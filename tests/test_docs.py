@@ -67,6 +67,15 @@ def test_tables_are_those_of_the_result_files(name):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_picture_of_the_readme_can_be_drawn_again(tmp_path):
+    for extra in ("matplotlib", "pandas"):
+        pytest.importorskip(extra)
+    command = [sys.executable, ROOT / "docs" / "picture.py", tmp_path / "picture.png"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "picture.png").stat().st_size > 50_000
+
+
 def test_the_page_of_benchmarks_names_every_result_file():
     page = (DOCS / "benchmarks.md").read_text()
     named = {name for name in BENCHMARKS if f"`{name}`" in page or name.startswith("forecast_dev_")}
