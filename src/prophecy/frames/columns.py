@@ -225,9 +225,14 @@ def text_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
+def texts_of(cells: Sequence[Any]) -> list[str]:
+    """`text_of` of all cells; text alone, as of a CSV, is read at once."""
+    return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
+
+
 def plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
     """Numbers and text of plain numbers at once, NaN where cells are empty; None where one of them is neither."""
-    if any("_" in cell for cell in cells if isinstance(cell, str)):
+    if "_" in "".join(cell for cell in cells if isinstance(cell, str)):
         return None  # 1_000 is a number for Python alone
     with suppress(ValueError, TypeError):
         found = np.array([np.nan if cell is None or cell == "" else cell for cell in cells], dtype=np.float64)

@@ -12,7 +12,18 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from prophecy.frames import dates
-from prophecy.frames.columns import JUDGED, Form, Hints, Layout, described, is_missing, is_number, kind_of, text_of
+from prophecy.frames.columns import (
+    JUDGED,
+    Form,
+    Hints,
+    Layout,
+    described,
+    is_missing,
+    is_number,
+    kind_of,
+    text_of,
+    texts_of,
+)
 from prophecy.frames.names import count, printable
 from prophecy.frames.roles import USUAL, spread_over_columns
 
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from prophecy.frames.table import Stray
 
 LOOKED = 1 << 18  # cells read to find kinds and roles of columns: some ten thousand rows
+AT_ONCE = 256  # rows: so few are gone before the collector of garbage looks at them
 TYPED = ("number", "date", "clock")
 
 Line = tuple[int, Sequence[Any]]  # the number of a row in its file, and its cells
@@ -62,19 +74,29 @@ def of_rows(
     def columns(lines: Sequence[Line]) -> list[tuple[Any, ...]]:
         return list(zip(*(row for _, row in lines if len(row) == width), strict=True)) or [()] * width
 
-    def frame(lines: Sequence[Line]) -> Any:
-        for line, row in (one for one in lines if len(one[1]) != width):
-            stray.ragged(line, row, width)
-        made = [pa.array(list(map(text_of, column)), pa.string()) for column in columns(lines)]
-        return nw.from_native(pa.table(made, names), eager_only=True)
+    def frames() -> Iterator[Any]:
+        """Few rows at once become columns: what lives long is text alone, which no collector of garbage visits."""
+        held: list[list[str]] = [[] for _ in names]
+        while lines := list(islice(below, min(AT_ONCE, max(1, piece // width)))):
+            for line, row in (one for one in lines if len(one[1]) != width):
+                stray.ragged(line, row, width)
+            for column, some in zip(held, columns(lines), strict=True):
+                column += texts_of(some)
+            if len(held[0]) * width >= piece:
+                yield frame(held)
+                held = [[] for _ in names]
+        if held[0]:
+            yield frame(held)
+
+    def frame(held: list[list[str]]) -> Any:
+        return nw.from_native(pa.table([pa.array(column, pa.string()) for column in held], names), eager_only=True)
 
     cells = columns(first[start:])
     types = [{type(cell) for cell in column} - {type(None)} for column in cells]
     kinds = ["number" if found and found <= {int, float} else "" for found in types]
     layout = described(path, names, cells, asked, form, kinds)
-    below, size = chain(first[start:], rows), max(1, piece // width)
-    pieces = map(frame, iter(lambda: list(islice(below, size)), []))
-    return replace(layout, pieces=pieces, notes=[*notes, *layout.notes])
+    below = chain(first[start:], rows)
+    return replace(layout, pieces=frames(), notes=[*notes, *layout.notes])
 
 
 def _head(rows: Iterator[Line]) -> list[Line]:
