@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.columns import Hints
+from prophecy.frames.columns import Hints, plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
@@ -213,7 +213,10 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
         values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
         values = values[:, 0] if np.ndim(data[0]) == 0 else values
     if values.dtype.kind == "U" and values.ndim:
-        raise TypeError(f"data holds text, such as {values.flat[0]!s:.80}; turn it into numbers: np.array(data, float)")
+        cell = next((str(cell) for cell in values.flat if plain_numbers([str(cell)]) is None), None)
+        if cell is not None:
+            raise TypeError(f"data holds text that is no number, such as {cell!r:.80}; None and NaN are missing values")
+        raise TypeError("data holds numbers written as text; turn them into numbers: np.array(data, float)")
     if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
         raise TypeError(
             f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"
