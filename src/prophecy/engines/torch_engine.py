@@ -52,8 +52,8 @@ def in_groups(
 def predict(system: System, u: Tensor, state: Tensor | None = None, length: int | None = None) -> tuple[Tensor, Tensor]:
     """Predictions like u and final states (series, N), without gradients; u (series, time) in the system's dtype."""
     check(system, u, state)
-    parts = (torch.tensor(np.asarray(part, system.dtype), device=u.device) for part in system.at(1))
-    return simulate(u, *parts, state, length)
+    A, B, C, D = (torch.tensor(np.asarray(part, system.dtype), device=u.device) for part in system.at(1))
+    return simulate(u, A, B, C, D, state, length)
 
 
 def simulate(
