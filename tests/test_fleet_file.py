@@ -149,7 +149,7 @@ def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
         (pages,), (most,) = (run(f"PRAGMA {name}").fetchone() for name in ("page_count", "max_page_count"))
         run(f"PRAGMA max_page_count = {pages}")
         note = bytes(10**6)  # more than the pages that are there can hold
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        with pytest.raises(sqlite3.OperationalError, match=r"'s' cannot be written \(.*full\): nothing was changed"):
             fleet.observe(**batch(1), note=note)
         run(f"PRAGMA max_page_count = {most}")
         for k in range(1, ROUNDS):

@@ -165,9 +165,12 @@ class Store:
         try:
             yield
             self._db.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself: a full disk, for one
                 self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                way_out = "nothing was changed; is the disk full, or gone?"
+                raise sqlite3.OperationalError(f"{self.name} cannot be written ({error}): {way_out}") from error
             raise
 
     def fact(self, name: str) -> Any:
