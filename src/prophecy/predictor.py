@@ -250,7 +250,7 @@ class Predictor:
             return self._last
         seen = self._low <= self._high  # a channel without a value so far keeps to zero
         low, high = np.where(seen, self._low, self._last), np.where(seen, self._high, self._last)
-        return np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low))
+        return np.asarray(np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low)))
 
     def _step(self, now: Array) -> Array:
         A, B, _, _ = self._system.at(self._count + 1)
