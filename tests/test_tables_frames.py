@@ -408,7 +408,8 @@ def test_pictures_show_past_mean_and_fan_with_dates():
     assert plotly.layout.annotations[0].text == "load &#36;/h and &#36;x^2&#36;"
     result = prophecy.backtest(series, 12, folds=2)
     assert len(result.plot().axes) == 2
-    assert result.plot(interactive=True).data[-1].type == "bar"
+    drawn = {trace.name: list(trace.y) for trace in result.plot(interactive=True).data if trace.mode == "markers"}
+    assert drawn == {model: [score.mae for score in result.first(model)] for model in result.models}
     many = prophecy.forecast_many(pd.DataFrame({"a": DAY, "b": DAY}, index=HOURS), 3, jobs=1)
     assert len(many.plot().axes) == 2
     assert isinstance(many["a"], Forecast)

@@ -103,7 +103,7 @@ class TimeColumn:
 
 def _text(cells: tuple[Any, ...]) -> str | None:
     """The parts of a date as text; None where one is missing."""
-    texts = [text_of(cell).strip() for cell in cells]
+    texts = [text_of(cell) for cell in cells]
     return None if any(map(is_missing, texts)) else " ".join(texts)
 
 
@@ -248,15 +248,11 @@ def native_times(times: Times, kind: Kind) -> Any:
     """Moments as an index (pandas with one), a series (frames with a column) or an array (no frame)."""
     if kind.backend is None:
         return times.values
+    series = time_series(times, kind).to_native()
     if not kind.as_index:
-        return time_series(times, kind).to_native()
-    pandas = sys.modules["pandas"]
-    if not times.dates:
-        return pandas.Index(_whole(times.values), name=kind.time)
-    index = pandas.DatetimeIndex(times.values, name=kind.time)
-    if kind.period is not None:
-        return index.to_period(kind.period)
-    return index if times.zone is None else index.tz_localize("UTC").tz_convert(times.zone)
+        return series
+    index = sys.modules["pandas"].Index(series, name=kind.time)
+    return index if kind.period is None else index.to_period(kind.period)
 
 
 def time_series(times: Times, kind: Kind) -> Any:
