@@ -15,7 +15,7 @@ from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import Rises
+from prophecy.laws.weak_form import WeakForm
 
 
 def _sampled(field, start, step, samples=812, wait=60.0):
@@ -137,7 +137,7 @@ def test_eight_variables_are_told_through_noise():
 def test_square_sums_of_many_functions_are_those_of_each():
     generator = np.random.default_rng(0)
     path = np.cumsum(generator.standard_normal((80, 2)), axis=0) / 5
-    rises = Rises(path, 1e-3)
+    rises = WeakForm(path, 1e-3)
     known = rises.known(flow.polynomial_terms(2, 1))
     left = rises.rise[:, 0] - known @ (known.T @ rises.rise[:, 0])
     functions = [Function(SINE, (2.0, 0.0), 0.3), Function(TANH, (0.0, 1.5), -0.2)]

@@ -170,7 +170,7 @@ def _start(
 ) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     thin = laws.thin if field.coefficients > laws.kept else 0.0
-    start = regression(field, states, nats=thin, most=laws.kept)
+    start = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise

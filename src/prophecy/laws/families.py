@@ -32,7 +32,7 @@ from prophecy.laws.flow import (
 )
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
-from prophecy.laws.weak_form import Rises, alike, orthonormal
+from prophecy.laws.weak_form import WeakForm, alike, orthonormal
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -84,7 +84,7 @@ def propose(
     Round after round, each with more functions than the one before; then, for every round, with a function of another
     kind that explains nearly as much. noise: of the path, in standard deviations.
     """
-    rises = Rises(path, noise, laws)
+    rises = WeakForm(path, noise)
     found, rivals = list[_Trial](), list[list[Proposal]]()
     dictionary = list(_dictionary(path, units, laws.shapes))
     values = flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:]
@@ -138,7 +138,7 @@ def _functions(trials: Sequence[_Trial]) -> tuple[Function, ...]:
     return tuple(each.function for each in trials)
 
 
-def _beside(rises: Rises, degree: int, found: Sequence[_Trial]) -> Array:
+def _beside(rises: WeakForm, degree: int, found: Sequence[_Trial]) -> Array:
     """A basis of monomials and functions, each times as many factors as it has."""
     functions, v = _functions(found), rises.path.shape[1]
     columns = flow.features(flow.polynomial_terms(v, degree, functions, 2), rises.path)
@@ -147,7 +147,7 @@ def _beside(rises: Rises, degree: int, found: Sequence[_Trial]) -> Array:
     return orthonormal(rises.integrated(columns[:, kept]))
 
 
-def _settled(rises: Rises, degree: int, found: list[_Trial], laws: LawSettings) -> list[_Trial]:
+def _settled(rises: WeakForm, degree: int, found: list[_Trial], laws: LawSettings) -> list[_Trial]:
     """Without functions that later ones made idle, each of the others moved to where it explains most beside them."""
 
     def left(functions: Sequence[_Trial]) -> tuple[Array, Array]:
@@ -209,7 +209,7 @@ def of_second_order(pace: float) -> SparseField:
     return SparseField(terms, theta, mask, given=theta != 0)
 
 
-def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+def _broken_line(rises: WeakForm, degree: int, first: Function, laws: LawSettings) -> list[Function]:
     """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
     pieces. After each that joins all are moved again, as the first of several stood for all of them."""
     found, before = [first], np.inf
@@ -231,11 +231,11 @@ def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) 
     return found
 
 
-def _known(rises: Rises, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
+def _known(rises: WeakForm, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
     return rises.known(flow.polynomial_terms(rises.path.shape[1], degree, functions, reach))
 
 
-def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
+def _proposals(rises: WeakForm, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
     """Functions alone, then with products as far as what is left of some equation falls by the factor `further`."""
     size = np.linalg.norm(rises.rise, axis=0) + 1e-300
     before: Array | None = None
@@ -362,7 +362,7 @@ class _Trial(NamedTuple):
 
 
 def _best(
-    rises: Rises,
+    rises: WeakForm,
     fresh: Array,
     owners: NDArray[np.intp],
     known: Array,

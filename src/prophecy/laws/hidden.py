@@ -258,7 +258,7 @@ def starts(visible: Array, family: Family, settings: Settings, worst: float = np
     pool = [Search(visible, SparseField.of(family.terms), np.column_stack([visible, each])) for each in found]
     for start in pool:
         start.standardise()
-        start.field, start.forced = regression(start.field, start.states, how.ridge), family.forced
+        start.field, start.forced = regression(start.field, start.states, damping=how.ridge), family.forced
     return pool
 
 

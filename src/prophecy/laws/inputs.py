@@ -31,7 +31,7 @@ from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
 from prophecy.laws.trajectory import Decided
-from prophecy.laws.weak_form import WEIGHTS, interpolate, roughness, smoothed
+from prophecy.laws.weak_form import WeakForm, roughness, smoothed
 
 Array = NDArray[np.float64]
 
@@ -157,9 +157,9 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
         for turn in (0.0, np.pi / 2)
     ]
     families = [flow.polynomial_terms(values.shape[1], *each) for each in ((3, ()), (1, waves))]
-    found = (strongest(path, settings.forcing_periods, terms) for terms in families)
-    frequency = next((each for each, left in found if left < settings.input_left), None)
-    if frequency is None:
+    found = [strongest(path, settings.forcing_periods, terms) for terms in families]
+    frequency, left = min(found, key=lambda each: each[1])
+    if not left < settings.input_left:
         return None
     ready = _phases(context, frequency)
     model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=laws)
@@ -210,21 +210,18 @@ def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow
 class Remainder:
     """What a field with given terms leaves of the rises of (time, variables), and what a sinusoid beside it explains.
 
-    The path between samples is the polynomial through the eight around; integrals of sinusoids over a step are
-    differences of sinusoids.
+    Integrals of sinusoids over a step are differences of sinusoids.
     """
 
     def __init__(self, values: Array, terms: Terms) -> None:
-        path = interpolate(values, np.arange(len(values) - 1), min(8, len(values) - 1))[0]
-        features = flow.features(terms, np.ascontiguousarray(path.reshape(len(path), -1).T))
-        columns = np.einsum("rnp,n->rp", features.reshape(len(values) - 1, len(WEIGHTS), -1), WEIGHTS)
-        self.rise, self._base = np.diff(values, axis=0), np.linalg.qr(columns)[0]
+        self._form = WeakForm(values)
+        self.rise, self._base = self._form.rise, np.linalg.qr(self._form.integrated(flow.features(terms, values)))[0]
         self.rest = self.rise - self._base @ (self._base.T @ self.rise)
 
     def left(self, frequency: float) -> float:
         """The share of the variance that is left beside a sinusoid of so many radians a sample."""
         turn = frequency * np.arange(len(self.rest) + 1)
-        wave = np.diff(np.column_stack([np.sin(turn), np.cos(turn)]), axis=0)
+        wave = self._form.weight * np.diff(np.column_stack([np.sin(turn), np.cos(turn)]), axis=0)
         along = np.linalg.qr(wave - self._base @ (self._base.T @ wave))[0]
         return float(1 - np.sum((along.T @ self.rest) ** 2) / np.sum(self.rest**2))
 

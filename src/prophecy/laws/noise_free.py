@@ -16,7 +16,7 @@ from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.select_terms import shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
-from prophecy.laws.weak_form import Budget, interpolated, unsure
+from prophecy.laws.weak_form import Budget, WeakForm, regression
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -44,7 +44,7 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
     if len(x) <= 8:
         return Attempt(None, None, np.inf)
-    rough = interpolated(field, x, 8, laws.spare * shaped)
+    rough = regression(field, x, nats=laws.spare * shaped)
     if field.coefficients > laws.costly and not _median(steps.missed(rough, EIGHTH, 1)) < laws.roughly:
         return Attempt(None, None, np.inf)
     rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=exact)
@@ -71,9 +71,9 @@ def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assim
     steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_exact)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
-    both = known[:-1] & known[1:]
-    chosen = np.argsort(unsure(x)[both])[:count]
-    rough = interpolated(field, x, 8, rows=np.nonzero(both)[0][chosen])
+    there = np.nonzero(known[:-1] & known[1:])[0]
+    chosen = np.argsort(np.pad(WeakForm(x).error, 2, constant_values=np.inf)[there])[:count]
+    rough = regression(field, x, steps=there[chosen] - 2)
     while budget.left > 0:
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
         substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)

@@ -27,7 +27,7 @@ from prophecy.laws.problem import Problem
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.to_equations import FoundSystem
-from prophecy.laws.weak_form import Budget, integrated, roughness, smoothed
+from prophecy.laws.weak_form import Budget, WeakForm, roughness, smoothed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -58,9 +58,9 @@ class Decided:
 def rises(values: Array, observed: Mask | None, terms: Terms) -> tuple[Array, Array]:
     """The weak form along the smoothed samples: integrals of terms, (rows, terms), and rises, (rows, variables), over
     four samples, so that noise averages out."""
-    path = smoothed(values, roughness(values, observed))
-    columns = integrated(flow.features(terms, path))
-    sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
+    noise = roughness(values, observed)
+    form = WeakForm(smoothed(values, noise), float(noise.max()))
+    sums = [np.cumsum(each, axis=0) for each in (form.integrated(flow.features(terms, form.path)), form.rise)]
     return sums[0][4:] - sums[0][:-4], sums[1][4:] - sums[1][:-4]
 
 
