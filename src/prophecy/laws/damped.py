@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Point = TypeVar("Point")
 
 LEAST = 1e-13  # damping below which directions that nothing determines take their rounding errors for knowledge
-_ATTEMPTS = 5  # dampings that are tried for a step
+_ATTEMPTS = 8  # dampings that are tried for a step
 
 
 class Damped:
@@ -91,12 +91,13 @@ def descend(
     enough: float,
     damping: float,
     pace: tuple[float, float] = (30.0, 10.0),
+    least: float = 1e-4,
 ) -> tuple[Point, float, float]:
     """Gauss-Newton steps from a point, damped as much as it takes to lower the cost (Levenberg and Marquardt).
 
     linearise: for a point, what gives the points to try for a damping; None where it has no derivatives. Steps end
     where the cost falls by less than the share `enough`. pace: by how much the damping rises where no point lowers the
-    cost, and falls where one does. Returns the last point, its cost and the damping.
+    cost, and falls where one does; least: where it rises to at least. Returns the last point, its cost and the damping.
     """
     value = cost(point)
     for _ in range(iterations):
@@ -108,7 +109,7 @@ def descend(
             if better is not None:
                 point, value = better
                 break
-            damping = max(damping * pace[0], 1e-4)
+            damping = max(damping * pace[0], least)
         damping /= pace[1]
         if not value < (1 - enough) * before:
             break

@@ -214,14 +214,14 @@ class Remainder:
     """
 
     def __init__(self, values: Array, terms: Terms) -> None:
-        self._form = WeakForm(values)
-        self.rise, self._base = self._form.rise, np.linalg.qr(self._form.integrated(flow.features(terms, values)))[0]
+        form = WeakForm(values, np.inf)
+        self.rise, self._base = form.rise, np.linalg.qr(form.integrated(flow.features(terms, values)))[0]
         self.rest = self.rise - self._base @ (self._base.T @ self.rise)
 
     def left(self, frequency: float) -> float:
         """The share of the variance that is left beside a sinusoid of so many radians a sample."""
         turn = frequency * np.arange(len(self.rest) + 1)
-        wave = self._form.weight * np.diff(np.column_stack([np.sin(turn), np.cos(turn)]), axis=0)
+        wave = np.diff(np.column_stack([np.sin(turn), np.cos(turn)]), axis=0)
         along = np.linalg.qr(wave - self._base @ (self._base.T @ wave))[0]
         return float(1 - np.sum((along.T @ self.rest) ** 2) / np.sum(self.rest**2))
 

@@ -6,13 +6,14 @@ are all there is, and `one_step` solves those: by order 8, and robustly, since a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
@@ -83,17 +84,17 @@ class Problem:
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
-        for _ in range(iterations):
-            before = self._cost
-            if self.budget.left < 0 or not self.linearise():
-                break
-            for _ in range(5):
-                if self._move():
-                    break
-                self._damping = max(self._damping * 30, 1e-4)
-            self._damping /= 10
-            if not self._cost < (1 - enough) * before:
-                break
+        point, self._cost, self._damping = descend(
+            (self.field, self.states), self._cost_of, self._moves, iterations, enough, self._damping
+        )
+        self.field, self.states = point
+
+    def _cost_of(self, point: tuple[SparseField, Array]) -> float:
+        return self._squares(point[1], point[0])
+
+    def _moves(self, point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+        self.field, self.states = point
+        return self._moved if self.budget.left >= 0 and self.linearise() else None
 
     def linearise(self) -> bool:
         """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
@@ -123,17 +124,12 @@ class Problem:
         """A square root of the covariance of the parameters; directions that nothing determines are held."""
         return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
 
-    def _move(self) -> bool:
-        change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
+    def _moved(self, damping: float) -> Iterator[tuple[SparseField, Array]]:
+        """Where the step of that damping leads, and a third of it."""
+        change = self._solved(max(damping, LEAST)) if self._solved else np.zeros(0)
         shift = entry.substitute(self.system.rows, change)
         for share in (1.0, 0.3):
-            states = self.states + share * shift
-            field = self.field.moved(share * change) if len(change) else self.field
-            cost = self._squares(states, field)
-            if cost < self._cost:
-                self.field, self.states, self._cost = field, states, cost
-                return True
-        return False
+            yield self.field.moved(share * change) if len(change) else self.field, self.states + share * shift
 
     def rescale(self) -> None:
         """The noise level at which the equations have the spread they should have.
@@ -288,35 +284,34 @@ def one_step(
     left out.
     budget: the work it may do.
     """
-    damping, far = 1e-6, exact.far if far is None else far
-    rest = steps.missed(field, tableau, substeps)
-    cost = _cost(rest, robust, far)
-    shaped = field.count > field.coefficients  # shapes of functions make narrow valleys
+    far = exact.far if far is None else far
     budget = budget or Budget()
-    for _ in range(iterations if field.count else 0):
-        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
-        if budget.left < 0:
-            break
-        before = cost
-        tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
+
+    def cost(point: tuple[SparseField, Array]) -> float:
+        return _cost(point[1], robust, far)
+
+    def linearise(point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+        here, rest = point
+        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (here.count + rest.shape[1])
+        if budget.left < 0 or not here.count:
+            return None
+        tangent = here.tangents(tableau, steps.before, substeps)[1][:, :, here.terms.variables :]
         system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
         sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
         weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
         system = np.where(sound[:, None], system, 0.0) * weight[:, None]
-        target = np.where(sound, target, 0.0) * weight
-        change, taken = Damped(system, target, long=True), False
-        for _ in range(4):
-            trial = field.moved(change(max(damping, LEAST)))
-            there = steps.missed(trial, tableau, substeps)
-            cost_there = _cost(there, robust, far)
-            if cost_there < cost:
-                field, rest, cost, taken = trial, there, cost_there, True
-                break
-            damping = max(damping * 30, 1e-5)
-        damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and (not shaped or damping < LEAST)):
-            break
-    return field, rest
+        solved = Damped(system, np.where(sound, target, 0.0) * weight, long=True)
+
+        def moved(damping: float) -> Iterator[tuple[SparseField, Array]]:
+            trial = here.moved(solved(max(damping, LEAST)))
+            yield trial, steps.missed(trial, tableau, substeps)
+
+        return moved
+
+    # Shapes of functions make narrow valleys.
+    enough = 0.0 if field.count > field.coefficients else 0.05
+    start = field, steps.missed(field, tableau, substeps)
+    return descend(start, cost, linearise, iterations, enough, 1e-6)[0]
 
 
 def _weights(rest: Array) -> Array:

@@ -138,7 +138,7 @@ class WeakForm:
     """x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds along a path, (time, variables), for every step that has two
     samples before it and two after. Each step counts by how well its integrals are known.
 
-    noise: of the path, in standard deviations. error: of the integrals of each step, roughly. floor: what is left of a
+    noise: of the path, in standard deviations; infinite for steps that all count alike. error: of the integrals of each step, roughly. floor: what is left of a
     step of an equation that is known exactly, at most. columns: one and the variables, (time, 1 + variables).
     """
 
@@ -147,7 +147,7 @@ class WeakForm:
         sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) / 60
         self.error = np.append(sixth, sixth[-1])
         self.floor = max(float(np.quantile(self.error, 0.1)), noise, 1e-12)
-        self.weight = self.floor / np.maximum(self.error, self.floor)[:, None]
+        self.weight = 1 / np.maximum(self.error / self.floor, 1.0)[:, None]
         self.rise = self.weight * (path[3:-2] - path[2:-3])
         self.columns = np.column_stack([np.ones(len(path)), path])
 
