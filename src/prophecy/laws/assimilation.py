@@ -174,5 +174,5 @@ def _start(
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
-    start, rest = one_step(start, Steps.of(values), FOURTH, 2, exact=laws.exact)
+    start, rest = one_step(start, Steps.of(values), FOURTH, 2)
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

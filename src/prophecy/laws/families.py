@@ -255,13 +255,6 @@ def _dictionary(path: Array, units: Units, shapes: FunctionSettings) -> Iterator
     yield from _bent(path, units, shapes)
 
 
-def functions_of(path: Array, units: Units, variable: int, shapes: FunctionSettings) -> Iterator[Function]:
-    """Those of one variable alone, and of its square."""
-    rates, shift = list(_directions(units, path.shape[1]))[variable]
-    yield from _along(path, rates, shift, shapes)
-    yield from _bent(path, units, shapes, variable)
-
-
 def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) -> Iterator[Function]:
     along = path @ rates + shift
     low, span = float(along.min()), float(np.ptp(along))
@@ -306,10 +299,10 @@ def _growths(shapes: FunctionSettings) -> Array:
     return np.concatenate([-_sizes(0.3, 1.8, shapes), _sizes(0.3, 1.8, shapes)])
 
 
-def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
-    """Functions of squares and of products of two raw variables; of the square of one alone where that is given."""
+def _bent(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
+    """Functions of squares and of products of two raw variables."""
     variables = path.shape[1]
-    for a, b in combinations_with_replacement(range(variables) if variable is None else [variable], 2):
+    for a, b in combinations_with_replacement(range(variables), 2):
         rates, bends = np.zeros(variables), np.zeros((variables, variables))
         bends[a, b] = units.scale[a] * units.scale[b]
         rates[a] += units.scale[a] * units.centre[b]

@@ -108,6 +108,8 @@ def _followed(
     decided = trajectory.decide(joined, model, steps, model.laws, wider)
     if decided is None or np.abs(decided.path[:, : search.seen]).max() > BEYOND:
         return None
+    if not decided.foretold:  # many fields with hidden variables pass through noise
+        return None
     hidden = count - (2 if search.forced else 0)
     who = "The variable" if search.seen == 1 else f"The {search.seen} variables"
     method = f"field with {'hidden forcing and ' if search.forced else ''}{hidden} hidden variable{'s'[: hidden - 1]}"

@@ -45,19 +45,17 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     if len(x) <= 8:
         return Attempt(None, None, np.inf)
     rough = regression(field, x, nats=laws.spare * shaped)
-    if field.coefficients > laws.costly and not _median(steps.missed(rough, EIGHTH, 1)) < laws.roughly:
-        return Attempt(None, None, np.inf)
-    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=exact)
-    while 3 * exact.rounding < (coarse := _median(rest)) < laws.roughly:
+    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget)
+    while 3 * exact.rounding < (coarse := _median(rest)) < laws.clean:
         substeps = rough.substeps(EIGHTH, steps.before, exact.share * coarse)
-        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=exact)
+        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
         if _median(rest) > 0.5 * coarse:
             break
     left = _median(rest)
     found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
     if found is None and (jumping := rough.jumping(x)) is not None:
         found = step_by_step(jumping, x, steps, budget, exact)
-    if found is None and not shaped and not left < laws.roughly:
+    if found is None and not shaped and not left < laws.clean:
         found = grown(field, x, known, laws)
     return Attempt(found, rough if left < np.inf else None, left)
 
@@ -78,7 +76,7 @@ def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assim
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
         substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
         own = Budget(budget.left / share)
-        rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own, exact=laws.exact)
+        rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own)
         budget.left = own.left * share
         if not _median(rest) < laws.growing:
             return None
@@ -94,7 +92,7 @@ def as_it_is(
 ) -> Assimilated:
     """The field solved from single steps, every sample taken as a state, however much it leaves."""
     substeps = field.substeps(EIGHTH, steps.before, exact.rounding)
-    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
     return _taken(field, values, steps, substeps, rest, exact)
 
 
@@ -116,13 +114,11 @@ def step_by_step(
         if tolerance == first and _most(rest, exact) < exact.rounding:
             continue
         if tolerance == first:
-            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
         while True:
             before = _most(rest, exact)
             substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps))
-            field, rest = one_step(
-                field, steps, EIGHTH, substeps, 12, far=max(exact.close, 3 * before), budget=budget, exact=exact
-            )
+            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(exact.close, 3 * before), budget=budget)
             if _most(rest, exact) < exact.rounding or _most(rest, exact) > 0.5 * before:
                 break
         if not _most(rest, exact) < exact.rounding:
@@ -160,7 +156,7 @@ def _thinned(
         value, _, alive = eliminated(field.vector, freedom, terms, sure * np.log(rest.size), field.coefficients)
         if (alive == terms).all():
             continue
-        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close, exact=exact)
+        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
     return field, rest
@@ -169,21 +165,17 @@ def _thinned(
 def _shortened(
     field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
 ) -> tuple[SparseField, Array]:
-    """The field with the fewest terms where its family's are combinations of each other along the samples.
-
-    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
-    """
+    """The field with the fewest terms where its family's are combinations of each other along the samples."""
     level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
     enough = max(1.5 * level, exact.negligible)
     found, wide = widened(field, family)
-    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
-        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
-        if trial is None:
-            continue
-        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close, exact=exact)
-        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
-            return _thinned(trial, steps, substeps, there, exact)
-    return field, rest
+    trial = shortest(found, wide, steps.before, max(3 * level, exact.negligible))
+    if trial is None:
+        return field, rest
+    trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close)
+    if not np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
+        return field, rest
+    return _thinned(trial, steps, substeps, there, exact)
 
 
 def _weighed(

@@ -17,7 +17,7 @@ from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
-from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
+from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
 
@@ -273,18 +273,15 @@ def one_step(
     substeps: int | Counts,
     iterations: int = 8,
     robust: bool = False,
-    far: float | None = None,
+    far: float = BEYOND,
     budget: Budget | None = None,
-    exact: ExactSettings = LAWS.exact,
 ) -> tuple[SparseField, Array]:
     """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
 
     robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
-    far: an error, in standard deviations, that is as bad as any, `exact.far` where None; steps ten times as far off are
-    left out.
+    far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
     budget: the work it may do.
     """
-    far = exact.far if far is None else far
     budget = budget or Budget()
 
     def cost(point: tuple[SparseField, Array]) -> float:

@@ -39,7 +39,7 @@ _CHOSEN = "Some terms of the field are combinations of others along the context:
 class Decided:
     """path (steps, variables) and draws (count, steps, variables), in the units of `Context.values`; what made them.
 
-    system: the law, where it is announced as one.
+    system: the law, where it is announced as one. foretold: whether it forecast the rows that it was solved without.
     """
 
     path: Array
@@ -48,6 +48,7 @@ class Decided:
     method: str
     notes: tuple[str, ...]
     system: FoundSystem | None
+    foretold: bool = True
 
     @property
     def exact(self) -> bool:
@@ -141,7 +142,7 @@ def decide(
         notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
     else:
         notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
-    return Decided(path, draws, model, "field by assimilation", notes, system)
+    return Decided(path, draws, model, "field by assimilation", notes, system, test is None or not test.astray)
 
 
 def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings) -> str | None:

@@ -138,8 +138,9 @@ class WeakForm:
     """x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds along a path, (time, variables), for every step that has two
     samples before it and two after. Each step counts by how well its integrals are known.
 
-    noise: of the path, in standard deviations; infinite for steps that all count alike. error: of the integrals of each step, roughly. floor: what is left of a
-    step of an equation that is known exactly, at most. columns: one and the variables, (time, 1 + variables).
+    noise: of the path, in standard deviations; infinite for steps that all count alike. error: of the integrals of each
+    step, roughly. floor: what is left of a step of an equation that is known exactly, at most. columns: one and the
+    variables, (time, 1 + variables).
     """
 
     def __init__(self, path: Array, noise: float = 0.0) -> None:

@@ -59,12 +59,5 @@ class ExactSettings:
     integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
-    #: Times what equations that are the same may differ by: where changing some coefficients as much as the field is
-    #: large moves it by less, the samples do not say which terms it has, and the fewest are taken
-    open: float = 10.0
-    moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
-    longest: int = 12  #: terms of an equation that is looked for so
-
     # Least squares on single steps
     close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
-    far: float = 3.0  #: standard deviations: an error that is as bad as any

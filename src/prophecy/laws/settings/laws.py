@@ -33,8 +33,6 @@ class LawSettings:
     complete: float = 0.75  #: share of the steps between samples that were both observed
     hopeful: float = 0.005  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
-    roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
-    costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
