@@ -219,7 +219,7 @@ def _broken_line(rises: WeakForm, degree: int, first: Function, laws: LawSetting
         known = _known(rises, degree, found, 1)
         worst = rises.worst(known)
         cost = float(worst @ worst)
-        if cost > laws.share * before:
+        if not 0.5 * len(worst) * np.log(before / cost) > laws.nats:
             return found[:-1] if len(found) > 1 else found
         trials = [first._replace(shift=-float(place)) for place in places]
         costs = rises.square_sums(trials, rises.columns[:, :1], known, worst)
@@ -373,7 +373,7 @@ def _best(
     a moment ago; where one of them explains this one as well, nothing more is needed.
     """
     left = rest[:, equation]
-    total, count, products = float(left @ left), len(left), rises.columns.shape[1]
+    total, products = float(left @ left), rises.columns.shape[1]
     if not total > 0:
         return []
     gains, several = (left @ fresh) ** 2, laws.shapes.movable ** (products - 1)
@@ -394,8 +394,7 @@ def _best(
         if kind not in found or trial.left < 0.999 * found[kind].left:
             found[kind] = trial
     trials = sorted(found.values(), key=lambda each: each.left)
-    share = trials[0].left / total
-    if not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
+    if not 0.5 * len(left) * np.log(total / max(trials[0].left, 1e-300)) > laws.nats:
         return []
     shared = float(rises.square_sums(others, rises.columns, known, left).min()) if others else np.inf
     near = trials[0].left * np.exp(2 * laws.shapes.close)

@@ -27,7 +27,7 @@ from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
 from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
-from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
+from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
 
@@ -179,7 +179,7 @@ class Search:
 
     def polish(self, settings: HiddenSettings) -> None:
         """Steps by order 8 as long as they help."""
-        self.tableau, self.tolerance = EIGHTH, settings.near / 100
+        self.tableau, self.tolerance = EIGHTH, LAWS.exact.rounding / 100
         self.improve(24, _ROUNDING, settings.least_gain)
 
     def extended(self, visible: Array) -> float:
@@ -243,19 +243,19 @@ class Search:
 def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[Search], bool]:
     """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
     may help. All starts take some steps, the better half goes on with twice as many, and so on."""
-    how = settings.hidden
+    how, exact = settings.hidden, settings.laws.exact
     pool = starts(visible, family, settings, how.hopeless)
     for number in range(4):
         if number == 2:  # order 4 was enough to choose the starts
             for start in pool:
-                start.tableau, start.tolerance = EIGHTH, how.near / 10
+                start.tableau, start.tolerance = EIGHTH, exact.rounding / 10
         for start in pool:
-            start.improve(how.steps * 2**number, how.near / 10, how.least_gain / 2 if number == 3 else 0.0)
+            start.improve(how.steps * 2**number, exact.rounding / 10, how.least_gain / 2 if number == 3 else 0.0)
         pool = different(pool, how.same)[: max(len(pool) // 2, 2)]
-        limit = how.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
+        limit = exact.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
         if number and not family.forced:
             pool = [start for start in pool if start.reached < limit]
-        if not pool or pool[0].reached < how.near:
+        if not pool or pool[0].reached < exact.rounding:
             break
     return pool, number > 1
 
@@ -322,6 +322,6 @@ def _continued(search: Search, visible: Array, all_settings: Settings) -> bool:
         search.errors += (search.extended(visible[: length + settings.stretch]),)
         if not search.errors[-1] < all_settings.laws.foretold_close:
             return False
-        search.improve(10, settings.near / 10, settings.least_gain)
+        search.improve(10, all_settings.laws.exact.rounding / 10, settings.least_gain)
     search.polish(settings)
     return True

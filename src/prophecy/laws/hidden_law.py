@@ -173,6 +173,6 @@ def _tracks(values: Array, noise: float, stride: int, settings: Settings) -> lis
     pool = starts(np.ascontiguousarray(path[::stride]), Family(3, 2), settings)
     for steps in (3, 4, 4):
         for search in pool:
-            search.improve(steps, how.near)
+            search.improve(steps, settings.laws.exact.rounding)
         pool = different(pool, how.same)[: how.starts // 4]
     return [replace(search.finer(values, stride), noise=noise) for search in pool if np.isfinite(search.reached)]

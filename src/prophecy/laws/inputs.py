@@ -126,7 +126,7 @@ def drifting(context: Context, steps: int, settings: Settings) -> Decided | None
     recent = context.values[-settings.laws.latest :]
     if roughness(recent, context.observed[-len(recent) :]).max() > settings.laws.resolved:
         return None
-    if not min(unexplained(recent, degree) for degree in (2, 3)) < settings.input_left:
+    if not min(unexplained(recent, degree, settings.input_left) for degree in (2, 3)) < settings.input_left:
         return None
     rows = np.arange(len(context.values), dtype=np.float64)
     timed = _joined(context, (rows - rows.mean()) / rows.std(), rows.mean(), rows.std())
@@ -134,12 +134,16 @@ def drifting(context: Context, steps: int, settings: Settings) -> Decided | None
     return _followed(timed, model, 1, steps, settings, "field with a drift", _DRIFT, clocked=True)
 
 
-def unexplained(values: Array, degree: int = 2) -> float:
-    """The share of what a field of that degree leaves that is still left when its terms may change with time."""
+def unexplained(values: Array, degree: int = 2, told: float = 0.0) -> float:
+    """The share of what a field of that degree leaves that is still left when its terms may change with time; all of it
+    where less than the share `told` of the clock is no function of the state, as on the way to rest."""
     columns, rise = trajectory.rises(values, None, flow.polynomial_terms(values.shape[1], degree))
     base = np.linalg.qr(columns)[0]
     rest = rise - base @ (base.T @ rise)
-    more = np.linspace(-1.0, 1.0, len(rise))[:, None] * columns
+    clock = np.linspace(-1.0, 1.0, len(rise))
+    if np.sum((clock - base @ (base.T @ clock)) ** 2) < told * np.sum(clock**2):
+        return 1.0
+    more = clock[:, None] * columns
     more -= base @ (base.T @ more)
     after = rest - more @ np.linalg.lstsq(more, rest, rcond=1e-10)[0]
     return float(np.sum(after**2) / np.sum(rest**2))

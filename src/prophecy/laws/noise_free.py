@@ -165,17 +165,21 @@ def _thinned(
 def _shortened(
     field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
 ) -> tuple[SparseField, Array]:
-    """The field with the fewest terms where its family's are combinations of each other along the samples."""
+    """The field with the fewest terms where its family's are combinations of each other along the samples.
+
+    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
+    """
     level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
     enough = max(1.5 * level, exact.negligible)
     found, wide = widened(field, family)
-    trial = shortest(found, wide, steps.before, max(3 * level, exact.negligible))
-    if trial is None:
-        return field, rest
-    trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close)
-    if not np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
-        return field, rest
-    return _thinned(trial, steps, substeps, there, exact)
+    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
+        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible))
+        if trial is None:
+            continue
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close)
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
+            return _thinned(trial, steps, substeps, there, exact)
+    return field, rest
 
 
 def _weighed(
