@@ -78,14 +78,14 @@ class Library:
 
 def propose(
     path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
-) -> Iterator[list[Proposal]]:
+) -> Iterator[tuple[list[Proposal], list[Proposal]]]:
     """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
 
-    Round after round, each with more functions than the one before; then, for every round, with a function of another
+    Round after round, each with more functions than the one before, and beside them those with a function of another
     kind that explains nearly as much. noise: of the path, in standard deviations.
     """
     rises = WeakForm(path, noise)
-    found, rivals = list[_Trial](), list[list[Proposal]]()
+    found = list[_Trial]()
     dictionary = list(_dictionary(path, units, laws.shapes))
     values = flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:]
     single = np.flatnonzero([np.count_nonzero(f.rates) == 1 and not f.bends for f in dictionary])
@@ -125,13 +125,12 @@ def propose(
             proposals = list(_proposals(rises, degree, _functions(settled), further))
         elif len(found) > 1:
             proposals += _proposals(rises, degree, _functions(settled), further)
-        yield proposals
-        rivals.append([])
+        rivals: list[Proposal] = []
         for rival in (each for trials in best for each in trials[1:]):
             kept = [each for each in settled if each.equation != rival.equation]
-            rivals[-1] += _proposals(rises, degree, _functions([*kept, rival]), further)
+            rivals += _proposals(rises, degree, _functions([*kept, rival]), further)
+        yield proposals, rivals
         found = settled
-    yield from filter(None, rivals)
 
 
 def _functions(trials: Sequence[_Trial]) -> tuple[Function, ...]:
