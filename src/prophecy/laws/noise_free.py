@@ -105,7 +105,8 @@ def step_by_step(
 ) -> Assimilated | None:
     """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
 
-    Without noise every sample is a state, and the equations of single steps are all there is.
+    Without noise every sample is a state, and the equations of single steps are all there is. A step that is repeated,
+    such as one at rest, is one equation: a field needs twice as many of those as it has parameters.
     """
     first = exact.share * exact.rounding  # what steps are judged by is more than the integrator's own error
     for tolerance in (first, exact.integrated):
@@ -127,6 +128,10 @@ def step_by_step(
     field, rest = _thinned(field, steps, substeps, rest, exact)
     short, rest = _shortened(field, family, steps, substeps, rest, exact)
     last, rest = _weighed(short, steps, substeps, rest, exact)
+    explained = (_typical(rest, exact) == rest).all(axis=1)
+    different = np.unique(np.column_stack(steps)[explained], axis=0)
+    if not 0 < 2 * last.count <= len(different) * rest.shape[1]:
+        return None
     return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
 
 
@@ -219,6 +224,6 @@ def _typical(rest: Array, exact: ExactSettings) -> Array:
 def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
     """A square root of the covariance of the parameters when each step has an error of unit size."""
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = tangent.reshape(-1, tangent.shape[2])
+    system = tangent.reshape(tangent.shape[0] * tangent.shape[1], tangent.shape[2])
     system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
     return Damped(system, np.zeros(len(system)), long=True).root()
