@@ -44,7 +44,7 @@ def test_a_line_and_its_interval_are_those_of_least_squares():
         c, (left,), *_ = np.linalg.lstsq(design, y[:end], rcond=None)
         np.testing.assert_allclose(location[row], ahead @ c, rtol=1e-9)
         lever = np.sum(ahead @ np.linalg.inv(design.T @ design) * ahead, axis=1)
-        np.testing.assert_allclose(deviation[row], np.sqrt(left / (end - 2) * (1 + lever)), rtol=1e-6)
+        np.testing.assert_allclose(deviation[row], np.sqrt(left / (end - 4) * (1 + lever)), rtol=1e-6)
 
 
 def test_an_autoregression_returns_to_its_mean_and_its_errors_grow_as_simulated():
@@ -63,12 +63,12 @@ def test_sinusoids_are_found_at_any_frequency(period):
     times = np.arange(400)
     truth = 2 + 0.01 * times + 3 * np.sin(2 * np.pi * times / period + 1)
     y = truth + 0.5 * R(2).standard_normal(400)
-    location, _ = waves(4)(y[:300], y[:300] > -99, 100).predictive(y, y > -99, np.array([300]), 100)
+    location, _ = waves(4, 2.0)(y[:300], y[:300] > -99, 100).predictive(y, y > -99, np.array([300]), 100)
     assert np.abs(location[0] - truth[300:]).max() < 0.6
 
 
 def test_noise_alone_has_no_sinusoids():
-    found = [waves(4)(R(seed).standard_normal(200), np.ones(200, dtype=bool), 5) for seed in range(20)]
+    found = [waves(4, 2.0)(R(seed).standard_normal(200), np.ones(200, dtype=bool), 5) for seed in range(20)]
     assert sum(one is not None for one in found) <= 1
 
 
@@ -101,7 +101,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     assert difference > 0
 
 
-def test_weights_are_priors_times_flattened_likelihoods():
+def test_weights_are_priors_times_exponentials_of_scores_in_standard_errors():
     one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
     parts = [part for part in parts if np.isfinite(part.score).any()]
     independent = rolling.independent(rolling.compared(one.seen))
@@ -115,7 +115,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
                 near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
-                total += DEFAULT.flatness * near * independent[lead - 1] * mean
+                total += near * np.sqrt(2 * independent[lead - 1]) * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
         np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)
