@@ -19,7 +19,7 @@ from prophecy.forecasting.mixture import mixed
 from prophecy.forecasting.of_time import fit_line, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Part, Rolling, nearby, roll, scored, weights
-from prophecy.forecasting.series import LOGARITHMS, VALUES, Candidate, Series
+from prophecy.forecasting.series import VALUES, Candidate, Series, logarithms
 from prophecy.forecasting.settings import DEFAULT
 
 R = np.random.default_rng
@@ -89,7 +89,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     rolling = Rolling(1, np.arange(1, 3000), 1, one.seen)
     centre, mean = np.log(y).mean(), y.mean()
     parts = []
-    for scale, at in ((VALUES, mean), (LOGARITHMS, centre)):
+    for scale, at in ((VALUES, mean), (logarithms(1), centre)):
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
         parts.append(Part(candidate, np.full((2999, 1), at), None, lambda: None))
     parts = scored(one, rolling, parts, DEFAULT)

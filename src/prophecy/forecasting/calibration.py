@@ -39,8 +39,7 @@ def standard_quantiles(
 ) -> Array:
     """(upper probabilities, horizon): quantiles of errors in units of the deviation that is expected of them."""
     there = np.isfinite(errors) & (expected > 0)
-    ahead = np.arange(1, rolling.steps + 1)
-    grown = expected * (1 + ahead / rolling.origins[:, None])
+    grown = expected * (1 + np.arange(1, rolling.steps + 1) / rolling.origins[:, None])
     z = np.where(there, errors, np.nan) / np.where(there, grown, 1.0)
     leads, evidence = [], []
     for lead, low, high in bands(rolling.steps):

@@ -63,9 +63,7 @@ def waves(most: int, cycles: float) -> Fit:
 
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
         found = frequencies(x, seen, most, cycles)
-        if not len(found):
-            return None
-        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found))
+        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found)) if len(found) else None
 
     return fit
 
