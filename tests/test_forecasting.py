@@ -16,7 +16,7 @@ from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import fit_line, waves
+from prophecy.forecasting.of_time import fit_line, frequencies, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Part, Rolling, nearby, roll, scored, weights
 from prophecy.forecasting.series import VALUES, Candidate, Series, logarithms
@@ -72,6 +72,12 @@ def test_noise_alone_has_no_sinusoids():
     assert sum(one is not None for one in found) <= 1
 
 
+def test_a_walk_has_no_sinusoid_that_was_not_seen_twice():
+    for seed in range(10):
+        walk = R(seed).standard_normal(120).cumsum()
+        assert (frequencies(walk, np.ones(120, dtype=bool), 4, 2.0) * 120 >= 1.75).all()
+
+
 def test_the_size_of_errors_is_that_of_the_leads_nearby():
     errors = R(4).standard_normal((7, 9))
     errors[2, 4:] = np.nan
@@ -101,7 +107,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     assert difference > 0
 
 
-def test_weights_are_priors_times_exponentials_of_scores_in_standard_errors():
+def test_weights_are_priors_times_flattened_likelihoods():
     one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
     parts = [part for part in parts if np.isfinite(part.score).any()]
     independent = rolling.independent(rolling.compared(one.seen))
@@ -115,7 +121,7 @@ def test_weights_are_priors_times_exponentials_of_scores_in_standard_errors():
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
                 near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
-                total += near * np.sqrt(2 * independent[lead - 1]) * mean
+                total += DEFAULT.flatness * near * independent[lead - 1] * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
         np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)
@@ -348,6 +354,17 @@ def test_a_few_values_have_a_trend_and_an_interval(n):
     ahead = forecast(y[:n], 3)
     assert (np.diff(ahead.point) > 2).all()
     assert ((ahead.lower < y[n:]) & (y[n:] < ahead.upper)).all()
+
+
+@pytest.mark.parametrize("n", [5, 8, 12])
+def test_intervals_from_a_few_values_are_as_wide_as_so_few_demand(n):
+    held = []
+    for seed in range(15):
+        noise = R(100 * n + seed).standard_normal(n + 4)
+        for y in (10 + noise, 10 + np.arange(n + 4) + noise, np.cumsum(noise)):
+            low, high = forecast(y[:n], 4).quantile((0.025, 0.975))
+            held.append((low <= y[n:]) & (y[n:] <= high))
+    assert np.mean(held) > 0.9
 
 
 def test_growth_is_held_by_its_intervals():

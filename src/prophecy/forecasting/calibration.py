@@ -5,7 +5,7 @@
 (k, ν) lie on a grid. Errors grow by lead / origin more than expected: over the time ahead something may change that the
 values so far, as many as the origin, did not show. Before any error is known, log k is normal around 0, as sure as
 `expected_count` forecasts would make it. Errors at other leads count less by the octave, as they do for weights. The
-scale itself may change on the way: log k moves by a normal amount of variance lead / n. Quantiles are those of the
+scale itself may change on the way: log k moves by a normal amount of variance lead / 2n. Quantiles are those of the
 resulting mixture of Student's distributions: few errors have wide tails, many show how wide theirs are.
 """
 
@@ -54,7 +54,7 @@ def standard_quantiles(
         apart = np.abs(np.log2(at[:, None] / np.array(leads)))
         total = total + np.tensordot(settings.octave**apart, np.array(evidence), 1)
     posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True))
-    posterior = (_changed(at / len(rolling.known)) @ posterior).reshape(len(at), -1)
+    posterior = (_changed(at / (2 * len(rolling.known))) @ posterior).reshape(len(at), -1)
     cumulative = (posterior / posterior.sum(axis=1, keepdims=True)) @ _cumulative()
     found = np.array([np.interp(_UPPER, each, _AT) for each in cumulative])
     steps = np.arange(1, horizon + 1)

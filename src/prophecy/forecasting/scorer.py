@@ -1,14 +1,12 @@
 """The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
-    weight(lead) = prior · exp(Σ_g octave^|log2 lead/g| · √(2 n_g) · score_g),  g = 1, 2, 4, …
+    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
 
 score_g is the mean logarithm of the density that a candidate gave to what came about g steps ahead: Student's, around
-its location, as wide as it expected, in units of the values whatever scale it works on. n_g is how many forecasts of
-that lead do not overlap. The logarithm of a normal density has a standard deviation of 1 / √2, so that √(2 n_g) score_g
-is the score in standard errors: evidence grows with the root of the number of forecasts, because all candidates are
-wrong, and wrong for long stretches at a time. A candidate that expects nothing of its errors is as wide as they were,
-which costs a nat at every g. Leads an octave away count by `octave`, so that a true model shows by its many short
-forecasts, and a candidate that is right only far ahead can still be used there.
+its location, as wide as it expected, in units of the values whatever scale it works on. A candidate that expects
+nothing of its errors is as wide as they were, which costs a nat at every g. n_g is how many forecasts of that lead do
+not overlap. Leads an octave away count by `octave`, so that a true model shows by its many short forecasts, and a
+candidate that is right only far ahead can still be used there.
 """
 
 from __future__ import annotations
@@ -45,11 +43,11 @@ class Rolling:
 
     @classmethod
     def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
-        """The rest grows like the root of the context, up to a third of it, so that little is lost to it. season:
+        """The rest grows like the root of the context, up to half of it, so that long ones lose little to it. season:
         samples of the shortest one; the early part holds two of it where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
-        rest = min(settings.rolled * np.sqrt(len(seen)), len(seen) / 3)
+        rest = min(settings.rolled * np.sqrt(len(seen)), len(seen) / 2)
         early = max(4, int(seen[max(int(len(seen) - rest), 1) - 1]) + 1) if len(seen) > 1 else length
         early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
@@ -154,7 +152,6 @@ def roll_jointly(
     for candidate in tried:
         if candidate.family in settings.without:
             continue
-        candidate = replace(candidate, share=settings.joint)
         try:
             model = candidate.fit(values[: rolling.early], known[: rolling.early], horizon)
             if model is None:
@@ -247,7 +244,7 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         mean = np.where(there, score[:, low:high], 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         scores[:, j] = np.where(there.any(axis=1), mean - mean.max(), 0.0)
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
-    evidence = scores @ (np.sqrt(2 * independent[leads - 1]) * settings.octave**apart).T
+    evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least_weight * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))

@@ -38,16 +38,17 @@ class Settings(LawSettings):
     # Rolling forecasts inside the context
     origins: float = 4.0  #: times the root of the samples rolled over: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
-    rolled: float = 8.0  #: times the root of the context's length: samples rolled over, a third of the context at most
+    rolled: float = 8.0  #: times the root of the context's length: samples rolled over, half of the context at most
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
-    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 2.0))
-    joint: float = 0.02  #: weight before of a candidate of all variables together: it chooses many numbers
+    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("line", 0.3))
+    flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
-    octave: float = 0.75  #: what scores and errors of one lead say about a lead twice or half as long
+    octave: float = 0.8  #: what scores and errors of one lead say about a lead twice or half as long
     least_weight: float = 1e-2  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
+    scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
     expected_count: float = 25.0  #: forecasts that what the candidates expect of their errors is worth

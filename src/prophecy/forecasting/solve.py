@@ -100,10 +100,10 @@ def _together(columns: list[Series], mixtures: list[Mixture], settings: Settings
 
 
 def _leads(parts: list[Part], column: Series, rolling: Rolling, settings: Settings) -> bool:
-    """Whether a candidate of all variables together is ahead of all others at some lead."""
+    """Whether a candidate of all variables together is well ahead of all others at some lead."""
     shares = weights(parts, rolling, rolling.independent(rolling.compared(column.seen)), settings)
     joint = np.array([part.joint for part in parts])
-    ahead = shares[joint].max(axis=0, initial=0.0) > shares[~joint].max(axis=0)
+    ahead = shares[joint].max(axis=0, initial=0.0) > settings.scouted * shares[~joint].max(axis=0)
     return bool(ahead.any())
 
 
