@@ -11,7 +11,7 @@ from prophecy import chaos, signals
 from prophecy.evaluation import histogram_distance, smape, spectral_distance, spectrum, valid_prediction_time
 from prophecy.forecasting import forecast
 from prophecy.forecasting.maps import delays, fit_polynomial_map
-from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.forecasting.repeats import Repetition
 from prophecy.forecasting.series import Model
 from prophecy.laws.context import Rows as Index
 from reproduction.rows import Array
@@ -22,6 +22,13 @@ SYSTEMS = {system.name: system for system in chaos.SYSTEMS}
 BASELINES = ("copy", "repetition", "linear autoregression")
 OURS = "forecast"
 NAMES = "xyzwuv"
+
+
+class Copy:
+    """The last value, for ever."""
+
+    def rollout(self, values: Array, origins: NDArray[np.intp], horizon: int) -> Array:
+        return np.repeat(values[origins - 1][:, None], horizon, axis=1)
 
 
 @functools.lru_cache(maxsize=4)

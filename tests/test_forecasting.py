@@ -16,10 +16,10 @@ from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import fit_line, waves
+from prophecy.forecasting.of_time import fit_line, frequencies, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Part, Rolling, nearby, roll, scored, weights
-from prophecy.forecasting.series import LOGARITHMS, VALUES, Candidate, Series
+from prophecy.forecasting.series import VALUES, Candidate, Series, logarithms
 from prophecy.forecasting.settings import DEFAULT
 
 R = np.random.default_rng
@@ -44,7 +44,7 @@ def test_a_line_and_its_interval_are_those_of_least_squares():
         c, (left,), *_ = np.linalg.lstsq(design, y[:end], rcond=None)
         np.testing.assert_allclose(location[row], ahead @ c, rtol=1e-9)
         lever = np.sum(ahead @ np.linalg.inv(design.T @ design) * ahead, axis=1)
-        np.testing.assert_allclose(deviation[row], np.sqrt(left / (end - 2) * (1 + lever)), rtol=1e-6)
+        np.testing.assert_allclose(deviation[row], np.sqrt(left / (end - 4) * (1 + lever)), rtol=1e-6)
 
 
 def test_an_autoregression_returns_to_its_mean_and_its_errors_grow_as_simulated():
@@ -63,13 +63,19 @@ def test_sinusoids_are_found_at_any_frequency(period):
     times = np.arange(400)
     truth = 2 + 0.01 * times + 3 * np.sin(2 * np.pi * times / period + 1)
     y = truth + 0.5 * R(2).standard_normal(400)
-    location, _ = waves(4)(y[:300], y[:300] > -99, 100).predictive(y, y > -99, np.array([300]), 100)
+    location, _ = waves(4, 2.0)(y[:300], y[:300] > -99, 100).predictive(y, y > -99, np.array([300]), 100)
     assert np.abs(location[0] - truth[300:]).max() < 0.6
 
 
 def test_noise_alone_has_no_sinusoids():
-    found = [waves(4)(R(seed).standard_normal(200), np.ones(200, dtype=bool), 5) for seed in range(20)]
+    found = [waves(4, 2.0)(R(seed).standard_normal(200), np.ones(200, dtype=bool), 5) for seed in range(20)]
     assert sum(one is not None for one in found) <= 1
+
+
+def test_a_walk_has_no_sinusoid_that_was_not_seen_twice():
+    for seed in range(10):
+        walk = R(seed).standard_normal(120).cumsum()
+        assert (frequencies(walk, np.ones(120, dtype=bool), 4, 2.0) * 120 >= 1.75).all()
 
 
 def test_the_size_of_errors_is_that_of_the_leads_nearby():
@@ -89,7 +95,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
     rolling = Rolling(1, np.arange(1, 3000), 1, one.seen)
     centre, mean = np.log(y).mean(), y.mean()
     parts = []
-    for scale, at in ((VALUES, mean), (LOGARITHMS, centre)):
+    for scale, at in ((VALUES, mean), (logarithms(1), centre)):
         candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
         parts.append(Part(candidate, np.full((2999, 1), at), None, lambda: None))
     parts = scored(one, rolling, parts, DEFAULT)
@@ -348,6 +354,17 @@ def test_a_few_values_have_a_trend_and_an_interval(n):
     ahead = forecast(y[:n], 3)
     assert (np.diff(ahead.point) > 2).all()
     assert ((ahead.lower < y[n:]) & (y[n:] < ahead.upper)).all()
+
+
+@pytest.mark.parametrize("n", [5, 8, 12])
+def test_intervals_from_a_few_values_are_as_wide_as_so_few_demand(n):
+    held = []
+    for seed in range(15):
+        noise = R(100 * n + seed).standard_normal(n + 4)
+        for y in (10 + noise, 10 + np.arange(n + 4) + noise, np.cumsum(noise)):
+            low, high = forecast(y[:n], 4).quantile((0.025, 0.975))
+            held.append((low <= y[n:]) & (y[n:] <= high))
+    assert np.mean(held) > 0.9
 
 
 def test_growth_is_held_by_its_intervals():

@@ -1,11 +1,12 @@
 """How wide a mixture is: the posterior of the scale and the tails of its own rolling errors.
 
-    error / expected deviation = k · Student(ν),    (k, ν) on a grid,    p(k, ν | errors) ∝ prior(k) · likelihood
+    error = (1 + lead / origin) · expected deviation · k · Student(ν),    p(k, ν | errors) ∝ prior(k) · likelihood
 
-Before any error is known, log k is normal around log(1 + lead / n), as sure as `expected_count` forecasts would make
-it: over the time ahead something may change that n values did not show. Errors at other leads count less by the octave,
-as they do for weights. Quantiles are those of the posterior mixture of Student's distributions: few errors have wide
-tails, many show how wide theirs are.
+(k, ν) lie on a grid. Errors grow by lead / origin more than expected: over the time ahead something may change that the
+values so far, as many as the origin, did not show. Before any error is known, log k is normal around 0, as sure as
+`expected_count` forecasts would make it. Errors at other leads count less by the octave, as they do for weights. The
+scale itself may change on the way: log k moves by a normal amount of variance lead / 2n. Quantiles are those of the
+resulting mixture of Student's distributions: few errors have wide tails, many show how wide theirs are.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def standard_quantiles(
 ) -> Array:
     """(upper probabilities, horizon): quantiles of errors in units of the deviation that is expected of them."""
     there = np.isfinite(errors) & (expected > 0)
-    z = np.where(there, errors, np.nan) / np.where(there, expected, 1.0)
+    grown = expected * (1 + np.arange(1, rolling.steps + 1) / rolling.origins[:, None])
+    z = np.where(there, errors, np.nan) / np.where(there, grown, 1.0)
     leads, evidence = [], []
     for lead, low, high in bands(rolling.steps):
         some = z[:, low:high][there[:, low:high]]
@@ -46,17 +48,25 @@ def standard_quantiles(
             leads.append(lead)
             evidence.append(independent[lead - 1] * _likelihood(some))
     at = 2 ** np.arange(int(np.log2(horizon)) + 1)
-    likely = np.log1p(at / len(rolling.known))[:, None]
-    prior = -settings.expected_count * (np.log(_SCALES) - likely) ** 2
-    total = np.repeat(prior[:, :, None], len(_FREEDOMS), axis=2)
+    prior = -settings.expected_count * np.log(_SCALES) ** 2
+    total = np.tile(prior[:, None], (len(at), 1, len(_FREEDOMS)))
     if leads:
         apart = np.abs(np.log2(at[:, None] / np.array(leads)))
         total = total + np.tensordot(settings.octave**apart, np.array(evidence), 1)
-    posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True)).reshape(len(at), -1)
+    posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True))
+    posterior = (_changed(at / (2 * len(rolling.known))) @ posterior).reshape(len(at), -1)
     cumulative = (posterior / posterior.sum(axis=1, keepdims=True)) @ _cumulative()
     found = np.array([np.interp(_UPPER, each, _AT) for each in cumulative])
-    steps = np.log2(np.arange(1, horizon + 1))
-    return np.array([np.interp(steps, np.log2(at), each) for each in found.T])
+    steps = np.arange(1, horizon + 1)
+    grows = 1 + steps / len(rolling.known)
+    return np.array([grows * np.interp(np.log2(steps), np.log2(at), each) for each in found.T])
+
+
+def _changed(variances: Array) -> Array:
+    """(variances, scales, scales): the probability of each k after log k has changed by a normal amount."""
+    apart = np.log(_SCALES)[:, None] - np.log(_SCALES)
+    density = np.exp(-(apart**2) / (2 * variances[:, None, None]))
+    return np.asarray(density / density.sum(axis=1, keepdims=True))
 
 
 def _likelihood(z: Array) -> Array:

@@ -31,7 +31,7 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     for scale in scales:  # what is described on two scales is no likelier for that
         yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
     yield Candidate("line", "straight line", VALUES, seasonal(fit_line, series.seasons, settings))
-    yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most))
+    yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most, settings.season_cycles))
     if series.seasons:
         yield from _profiles(min(series.seasons), settings)
     rest = resting(series, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.rare import rare_quantiles, resting
 from prophecy.forecasting.scorer import Ahead, Part, Rolling, weights
-from prophecy.forecasting.series import VALUES, Array, Series
+from prophecy.forecasting.series import VALUES, Array, Candidate, Series
 from prophecy.forecasting.settings import Settings
 
 _TINY = 1e-300  # keeps divisions defined; nothing measured is so small
@@ -32,18 +33,13 @@ class Mixture:
     errors: Array
     widths: Array
 
-    def weight(self, family: str) -> float:
-        """What all parts of a family contribute, over all steps."""
-        return float(sum(w.mean() for w, part in self._pairs() if part.candidate.family == family))
+    def weight(self, among: Callable[[Candidate], bool]) -> float:
+        """What all candidates of a kind contribute, over all steps."""
+        return float(sum(w.mean() for w, part in self._pairs() if among(part.candidate)))
 
     def rare(self, settings: Settings) -> bool:
         """Whether most values are none: quantiles are those of the values then, and not of errors around a path."""
-        return self.weight("rare") >= settings.rare_least
-
-    @property
-    def adjusted(self) -> float:
-        """What all candidates with regressors contribute, over all steps."""
-        return float(sum(w.mean() for w, part in self._pairs() if part.candidate.regressors))
+        return self.weight(lambda candidate: candidate.family == "rare") >= settings.rare_least
 
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
@@ -83,14 +79,9 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
         parts = _with_regressors_or_without(parts, rolling, independent, settings)
     parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
-    locations, deviations = np.stack([one[0] for one in made]), [one[1] for one in made]
-    path, deviation, own = _pooled(
-        np.stack([part.candidate.scale.back(at) for part, at in zip(parts, locations, strict=True)]),
-        np.stack(
-            [_deviation(part, at, own, independent) for part, at, own in zip(parts, locations, deviations, strict=True)]
-        ),
-        ahead,
-    )
+    paths = np.stack([part.candidate.scale.back(at) for part, (at, _) in zip(parts, made, strict=True)])
+    wide = np.stack([_deviation(part, at, own, independent) for part, (at, own) in zip(parts, made, strict=True)])
+    path, deviation, own = _pooled(paths, wide, ahead)
     then = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
     usual = np.stack([_deviation(part, part.forecasts, part.expected, independent) for part in parts])
     mean, expected, _ = _pooled(then, usual, shares[:, None])

@@ -2,6 +2,8 @@
 
     x(t) = b(t) · c + noise,  c by least squares over all values up to an origin,  variance s² (1 + b' (B'B)⁻¹ b)
 
+with s² = Σ residual² / (ν - 2), ν what the unknowns leave of the values: errors are Student's with so many degrees.
+
 The basis b is chosen once, from the values a candidate is fitted to (frequencies); the coefficients c
 are solved again at every origin, from sums that grow from one origin to the next.
 """
@@ -45,7 +47,7 @@ class FunctionOfTime:
         for o in np.nonzero(left < 1e-9 * square)[0]:  # what cancels to rounding is summed again, one by one
             off = (x - past @ c[o])[: origins[o]]
             left[o] = float(weight[: origins[o]] @ off**2)
-        left /= np.maximum(count - k - self.chosen, 1)
+        left /= np.maximum(count - k - self.chosen - 2, 1)
         lever = np.sum((ahead @ inverse.transpose(0, 2, 1)) ** 2, axis=2)
         return locations, np.sqrt(left[:, None] * (1 + lever))
 
@@ -55,15 +57,13 @@ def fit_line(x: Array, seen: Mask, steps: int) -> Fitted | None:
     return FunctionOfTime(lambda t: np.vander(t / length - 0.5, 2, increasing=True), 0) if seen.sum() > 3 else None
 
 
-def waves(most: int) -> Fit:
+def waves(most: int, cycles: float) -> Fit:
     """A line and up to `most` sinusoids, one after the other: the highest peak of what is left, all frequencies refined
     together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion)."""
 
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        found = frequencies(x, seen, most)
-        if not len(found):
-            return None
-        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found))
+        found = frequencies(x, seen, most, cycles)
+        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found)) if len(found) else None
 
     return fit
 
@@ -73,8 +73,8 @@ def _rows(frequencies: Array, t: Array, length: int) -> Array:
     return np.column_stack([np.ones(len(t)), t / length - 0.5, np.cos(phase), np.sin(phase)])
 
 
-def frequencies(x: Array, seen: Mask, most: int) -> Array:
-    """Cycles a sample of up to `most` sinusoids beside a line."""
+def frequencies(x: Array, seen: Mask, most: int, cycles: float = 0.75) -> Array:
+    """Cycles a sample of up to `most` sinusoids beside a line, each with at least so many cycles, nearly."""
     n, t = len(x), np.nonzero(seen)[0].astype(np.float64)
     v, m = x[seen], int(seen.sum())
     found = np.zeros(0)
@@ -87,14 +87,16 @@ def frequencies(x: Array, seen: Mask, most: int) -> Array:
         full = np.zeros(n)
         full[seen] = left
         power = np.abs(np.fft.rfft(full, size)) ** 2
-        power[: max(2, 3 * size // (4 * n))] = 0.0
-        peak = int(np.argmax(power))
-        if not 0 < peak < len(power) - 1:
+        inner = power[1:-1]
+        peaks = np.where((inner >= power[:-2]) & (inner >= power[2:]), inner, 0.0)
+        peaks[: max(1, int(cycles * size / n) - 1)] = 0.0
+        peak = 1 + int(np.argmax(peaks))
+        if not peaks[peak - 1] > 0:
             break
         a, b, c = np.log(np.maximum(power[peak - 1 : peak + 2], 1e-300))
         bend = a - 2 * b + c
         tried = _refined(np.append(found, (peak + (0.5 * (a - c) / bend if bend < 0 else 0.0)) / size), t, v, n)
-        if (tried * n < 0.5).any() or (tried > 0.5).any():
+        if (tried * n < cycles - 0.25).any() or (tried > 0.5).any():
             break
         rest = v - _solved(_rows(tried, t, n), v)[0]
         merit = m * np.log(max(float(rest @ rest), 1e-300) / m) + np.log(m) * 5 * len(tried)

@@ -1,4 +1,4 @@
-"""What the past did before: the last value, and what followed the stretch most like the latest one."""
+"""What the past did before: what followed the stretch most like the latest one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from prophecy.forecasting.series import Array, Indices
-
-
-@dataclass(frozen=True)
-class Copy:
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        return np.repeat(values[origins - 1][:, None], horizon, axis=1)
 
 
 @dataclass(frozen=True)

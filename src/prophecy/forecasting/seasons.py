@@ -111,12 +111,9 @@ def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
     """Periods, in samples, worth looking at: those given, or those found, and multiples of the longest."""
     if season is None:
         return _found(x, settings)
-    periods: list[int] = []
-    for value in np.atleast_1d(np.asarray(season, dtype=np.float64)).ravel():
-        number = float(_checks.positive("season", value))
-        if round(number) >= 2:
-            periods.append(round(number))
-    return _with_multiple(x, tuple(sorted(set(periods))), settings)
+    values = np.atleast_1d(np.asarray(season, dtype=np.float64)).ravel()
+    periods = {round(float(_checks.positive("season", value))) for value in values}
+    return _with_multiple(x, tuple(sorted(periods - {0, 1})), settings)
 
 
 def _found(x: Array, settings: Settings) -> tuple[int, ...]:
@@ -130,8 +127,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
     if longest < 2:
         return ()
     flat = _detrended(x)
-    usual = [period for period in _CALENDAR if period <= longest]
-    trials = dict.fromkeys(usual, 0.0)
+    trials = dict.fromkeys((period for period in _CALENDAR if period <= longest), 0.0)
     for period in _peaks(autocorrelation(flat, longest + 2), settings):
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}

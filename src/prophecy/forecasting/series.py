@@ -39,7 +39,6 @@ def logarithms(sign: int) -> Scale:
 
 
 VALUES = Scale("", lambda y: y, lambda x: x, np.zeros_like)
-LOGARITHMS = logarithms(1)
 
 
 @dataclass(frozen=True)

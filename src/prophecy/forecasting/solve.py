@@ -79,7 +79,8 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(columns, mixtures, settings)
     if beside is not None:
-        note = known_note(beside, columns, [mixture.adjusted for mixture in mixtures], settings)
+        shares = [mixture.weight(lambda candidate: candidate.regressors > 0) for mixture in mixtures]
+        note = known_note(beside, columns, shares, settings)
         solution = replace(solution, notes=(*solution.notes, note))
     if law is None:
         return solution

@@ -8,7 +8,7 @@ import numpy as np
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.mixture import Mixture
-from prophecy.forecasting.seasons import profile
+from prophecy.forecasting.seasons import profiles
 from prophecy.forecasting.series import Array, Series
 from prophecy.forecasting.settings import Settings
 
@@ -38,7 +38,7 @@ def mixture_notes(
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
-    if any(mixture.weight("rare") >= settings.rare_least for mixture in mixtures):
+    if any(mixture.rare(settings) for mixture in mixtures):
         notes.append("Many zeros: quantiles are those of the values seen, around the expected rate.")
     parts = sum(len(mixture.shares()) for mixture in mixtures)
     single = parts == len(mixtures)
@@ -47,12 +47,8 @@ def mixture_notes(
 
 def _season(column: Series, settings: Settings) -> str:
     """Which of the seasons looked at were found, and what was not."""
-    left, found = column.y, []
-    for season in sorted(column.seasons):
-        one = profile(left, season, settings)
-        if one is not None and one.strength > settings.season_said:
-            found.append(str(season))
-        left = left if one is None else left - one.at(np.arange(len(left)))
+    there = profiles(column.y, column.seasons, settings)[0]
+    found = [str(len(one.deviations)) for one in there if one.strength > settings.season_said]
     other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
     if not found:
         return "No season is used" + (f": one of {joined(other)} values does not help." if other else ".")
