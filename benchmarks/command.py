@@ -56,8 +56,8 @@ def _main() -> int:
 def listed(folder: Path) -> int:
     for name, benchmark in BENCHMARKS.items():
         known, missing = stamps.made(stamps.path(name)), lacking(name, folder)
-        took = f"{known['seconds'] / 60:.0f} min" if known else f"about {benchmark.minutes:g} min"
-        when = f"{known['date']} {known['commit']}" if known else "–"
+        took = f"{max(1, known['seconds'] / 60):.0f} min" if known else f"about {benchmark.minutes:g} min"
+        when = f"{known['date']} {known['commit']}" if known else "not recorded"
         print(f"{name:<28} {took:<15} {when:<22} {'needs ' + '; '.join(missing) if missing else ''}".rstrip())
     return 0
 
@@ -80,9 +80,11 @@ def run(name: str, folder: Path, jobs: int, options: list[str]) -> int:
     if target.exists():
         shutil.copyfile(target, fresh)  # some keep the parts that are not measured again
     arguments = benchmark.arguments.format(out=fresh, data=folder, jobs=jobs).split()
-    command = [sys.executable, "-m", "benchmarks.harness", benchmark.module, *arguments, *options]
+    quiet = ("-W", "ignore::RuntimeWarning:runpy")  # modules are loaded to see whether they have a BENCHMARK
+    command = [sys.executable, *quiet, "-m", "benchmarks.harness", benchmark.module, *arguments, *options]
     began, code = time.monotonic(), {UNFINISHED: stamps.code(name)} if not options else {}
-    child = subprocess.Popen(command, cwd=stamps.ROOT, env={**os.environ, **code}, start_new_session=True)
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # builders of a wheel among them
+    child = subprocess.Popen(command, cwd=stamps.ROOT, env=os.environ | {"PATH": tools} | code, start_new_session=True)
     try:
         while (status := child.poll()) is None:
             _interrupts.check()

@@ -1,5 +1,6 @@
 """Result files and the code that made them."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -22,7 +23,8 @@ def path(name: str) -> Path:
 
 
 def code(name: str) -> str:
-    return keys.digest(SOURCES, BENCHMARKS[name].module, keys.WHOLE)[:16]
+    own, *started = (keys.digest(SOURCES, m, keys.WHOLE) for m in (BENCHMARKS[name].module, *BENCHMARKS[name].starts))
+    return (hashlib.sha256("".join([own, *started]).encode()).hexdigest() if started else own)[:16]
 
 
 def made(file: Path) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def stale() -> dict[str, str]:
         if not path(name).exists():
             found[name] = ("", "never made")
         elif not known:
-            found[name] = ("", "made before results knew their code")
+            found[name] = ("", "before 0.3, commit not recorded")
         elif known["code"] != code(name):
             found[name] = (known["date"], f"of {known['date']}, commit {known['commit']}: its code has changed since")
     return {name: why for name, (_, why) in sorted(found.items(), key=lambda item: item[1][0])}

@@ -26,8 +26,8 @@ _read: dict[str, str] = {}
 def results(name: str) -> Any:
     """A file of benchmarks/results."""
     found = json.loads((RESULTS / name).read_text())
-    if isinstance(found, dict) and "stamp" in found:
-        _read[name] = f"{found['stamp']['date']}, commit {found['stamp']['commit']}"
+    stamp = found.get("stamp") if isinstance(found, dict) else None
+    _read[name] = f"{stamp['date']}, commit {stamp['commit']}" if stamp else "before 0.3, commit not recorded"
     return found
 
 

@@ -1,12 +1,13 @@
-"""Draw the README's picture: python docs/picture.py. Needs the `cli` extra."""
+"""Draw the README's picture: python docs/picture.py [FILE]. Needs the `cli` extra."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from blocks import ROOT  # and what lies beside the package
 
 import prophecy
 from prophecy.chaos import lorenz
@@ -14,7 +15,7 @@ from reproduction import style
 
 CONTEXT, HORIZON, PER_LYAPUNOV, NOISE = 512, 360, 30, 0.01
 AHEAD, TOP = 48, 28.0
-SENSOR = Path(__file__).parent.parent / "examples" / "sensor.csv"
+SENSOR = ROOT / "examples" / "sensor.csv"
 
 
 def draw_sensor(axis: Any) -> None:
@@ -61,7 +62,7 @@ def draw_chaos(axis: Any) -> None:
 
 
 def main() -> None:
-    target = Path(__file__).parent / "picture.png"
+    target = sys.argv[1] if sys.argv[1:] else ROOT / "docs" / "picture.png"
     with style.use():
         figure, (left, right) = style.figure(1, 2, width=15.0, height=4.6, width_ratios=[1, 1.35])
         draw_sensor(left)

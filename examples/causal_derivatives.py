@@ -84,7 +84,7 @@ def compare(noise: float, every: int) -> list[dict[str, object]]:
 
 def table(rows: list[dict[str, object]]) -> str:
     """Markdown: errors with settings tuned per row, and below how much larger than ours they are over all rows."""
-    names = list(rivals())
+    names = [name for name in rows[0] if name not in ("signal", "noise", "ours")]
     lines = ["| signal | noise | ours, no settings | " + " | ".join(f"{name}, tuned" for name in names) + " |"]
     lines.append("|" + "---|" * (3 + len(names)))
     errors = {name: np.array([row[name] for row in rows]) for name in names}

@@ -133,14 +133,14 @@ def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str
     if cells:
         wide = sum(c["paper_std"] is not None and c["paper_std"] > c["paper_mean"] for c in cells)
         criterion = (
-            f"table cells agree: our mean lies within the paper's mean ± std (in {wide} of them that std exceeds the "
-            f"mean), or within {100 * MARGIN:g} % where it gives none"
+            f"table cells agree: our mean lies within the paper's mean ± std, or within {100 * MARGIN:g} % where it "
+            "gives none" + (f". In {wide} of them that std exceeds the mean" if wide else "")
         )
         facts.append((f"{sum(bool(agrees(c)) for c in cells)} of {len(cells)}", criterion))
     if theirs:
         told = (
-            f"of the paper's statements hold as printed; {count['condition']} with a condition we add, "
-            f"{count['open']} in part, {count['bad']} not"
+            f"of the paper's statements hold as printed, {count['condition']} with a condition we add, "
+            f"{count['open']} in part; {count['bad']} do not hold"
         )
         facts.append((f"{count['good']} of {len(theirs)}", told))
     return [*facts, (str(slips), "slips found in the paper")]

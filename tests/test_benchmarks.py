@@ -275,6 +275,13 @@ def test_results_know_their_code_and_the_oldest_is_made_again_first(results: Pat
     assert "its code has changed" in stamps.stale()["fleet"]
 
 
+@pytest.mark.parametrize("name", [name for name in catalogue.BENCHMARKS if name != "installed"])  # bytes on disk
+def test_a_result_depends_on_the_package_also_where_other_processes_run_it(name: str) -> None:
+    entry = catalogue.BENCHMARKS[name]
+    reached = {m for start in (entry.module, *entry.starts) for m, _ in keys.closure(stamps.SOURCES, start, keys.WHOLE)}
+    assert len([module for module in reached if module.startswith("prophecy.")]) > 10
+
+
 def test_what_a_benchmark_imports_is_in_its_digest() -> None:
     reached = {name for name, _ in keys.closure(stamps.SOURCES, "benchmarks.kills", keys.WHOLE)}
     assert {"prophecy.fleet.slots", "prophecy._files"} <= reached
@@ -294,4 +301,6 @@ def test_a_table_says_when_and_by_which_commit_its_numbers_were_made(
     def table() -> str:
         return f"| {blocks.results('x.json')['v']} | {blocks.results('y.json')[0]} |"
 
-    assert blocks.made(table) == "| 3 | 4 |\n\n<small>`x.json`: 2026-11-16, commit abc1234</small>"
+    assert blocks.made(table) == (
+        "| 3 | 4 |\n\n<small>`x.json`: 2026-11-16, commit abc1234;\n`y.json`: before 0.3, commit not recorded</small>"
+    )

@@ -80,7 +80,7 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, horizon):
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    sizes = _table.Sizes(piece=1000)
+    sizes = _table.Sizes(piece=100)
     run(_table.open_table(str(wide), sizes=sizes), 0.9, horizon, False, tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     assert len(list(_table.open_table(str(wide), sizes=sizes).batches)) > 5
@@ -263,7 +263,7 @@ def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(pro
     frame.to_csv(tmp_path / "x.csv", index=False)
     _, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
-    sizes = _table.Sizes(piece=1500, sorted_rows=50)
+    sizes = _table.Sizes(piece=150, sorted_rows=50)
     table = _table.open_table(str(tmp_path / "x.csv"), sizes=sizes)
     (made,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
     assert _track.words([made], table) in err

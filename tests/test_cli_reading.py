@@ -472,7 +472,7 @@ def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
 
 
 def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_path):
-    sizes = Sizes(piece=2_000, cells=500)
+    sizes = Sizes(piece=200, cells=500)
     rows = [(k, "ab"[k % 2], k / 2) for k in range(3_000)]
     for order in (rows, rows[::-1]):
         path = written(tmp_path, "time,g,v\n" + "\n".join(",".join(map(str, row)) for row in order))
@@ -493,7 +493,7 @@ def test_keys_keep_the_order_of_their_rows(tmp_path):
 
 def test_long_files_come_in_pieces(tmp_path):
     values = np.arange(20_000) / 8
-    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))), sizes=Sizes(piece=10_000))
+    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))), sizes=Sizes(piece=3_000))
     pieces = [floats(batch, "v") for batch in table.batches]
     assert len(pieces) > 5
     assert np.array_equal(np.concatenate(pieces), values)

@@ -467,6 +467,17 @@ def test_ctrl_c_and_sigterm_end_a_stream_with_a_sentence_and_keep_what_was_answe
             ["--column", "AirT"],
             1.5,
         ),
+        (
+            '"TOA5","CR1","12"\n"TS","Rec","AirT"\n"t","n","C"\n"2025-03-01",7,1.5\n',
+            "'Rec', 'AirT'",
+            ["--column", "AirT"],
+            1.5,
+        ),
+        ("time,T,p\n2025-03-01,1.5,80\n", "'T', 'p' are numbers", ["--column", "T"], 1.5),
+        ("t [s],angle,speed\n0.1,1.5,2\n", "'angle', 'speed' are numbers", ["--column", "angle"], 1.5),
+        ("station temp  p\nABC      1.5 80\n", "'temp', 'p' are numbers", ["--column", "temp"], 1.5),
+        ("time,a,,b,\n2025-03-01,1.5,,80,\n", "'a', 'b' are numbers", ["--column", "a"], 1.5),
+        ("country,2001,2002,2003\nA,1,2,1.5\n", "columns are times (2001 … 2003)", ["--column", "4"], 1.5),
     ],
 )
 def test_what_a_line_does_not_tell_is_asked_for_and_read_when_it_is_said(stream, text, refused, said, value):
@@ -481,6 +492,44 @@ def test_what_a_line_does_not_tell_is_asked_for_and_read_when_it_is_said(stream,
 
 def test_the_only_number_beside_a_time_and_a_word_is_the_value(stream):
     assert stream("ts\ttemp\tstate\n1740787200000\t1,5\ton\n")[1][1].startswith("2,1.5,")
+
+
+def test_quotes_semicolons_and_letters_of_windows_are_read_as_in_files(stream, tmp_path):
+    assert stream('"Zeit";"Wert"\n"2024-01-01";"1,5"\n')[1][1].startswith("2,1.5,")
+    (tmp_path / "x.csv").write_bytes("Zeit;Größe;b\n1;2,5;3\n".encode("cp1252"))
+    assert stream("", tmp_path / "x.csv", "--column", "Größe")[1][1].startswith("2,2.5,")
+
+
+def test_a_word_that_may_tell_streams_apart_is_said(stream):
+    _, out, err = stream("store,day,qty\nA,2025-03-01,10\nB,2025-03-01,20\n")
+    assert (len(out), err.strip()) == (3, "prophecy stream: 'store' left out; if it tells streams apart, --key 'store'")
+
+
+def test_a_short_line_is_named_and_skipped(stream):
+    code, out, err = stream("day,v\n2025-03-01,1\nSource: us\n")
+    assert (code, len(out)) == (0, 2)
+    assert "line 3: there are 1 fields, wanted number 2; skipped" in err
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"PK\x03\x04\x14\x00", "the input is an Excel file"),
+        (b"PAR1\x15\x04", "the input is a Parquet file"),
+        (b"\x1f\x8b\x08", "the input is packed"),
+        ("v\n1\n".encode("utf-16"), "the input is UTF-16 text"),
+        (b'[{"value": 1}, {"value": 2}]\n', "write an object per line, and add --format jsonl"),
+    ],
+)
+def test_what_has_no_lines_of_values_is_refused(stream, tmp_path, data, says):
+    (tmp_path / "x").write_bytes(data)
+    code, out, err = stream("", tmp_path / "x")
+    assert (code, len(out)) == (1, 1)
+    assert says in err
+
+
+def test_an_input_without_any_value_is_said(stream):
+    assert "no line had a value; --column names the field" in stream("a b\nc d\n")[2]
 
 
 @pytest.mark.parametrize("layout", ["csv", "jsonl"])

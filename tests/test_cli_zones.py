@@ -158,7 +158,7 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
     twice = pd.concat([frame.assign(v=frame["v"] - off), frame.assign(v=frame["v"] + off)[::3]]).sort_values("time")
     twice.to_csv(tmp_path / "twice.csv", index=False)
     if cut:
-        table = open_table(str(tmp_path / "twice.csv"), sizes=Sizes(piece=1500, sorted_rows=50))
+        table = open_table(str(tmp_path / "twice.csv"), sizes=Sizes(piece=150, sorted_rows=50))
         run(table, 0.9, 1, False, tmp_path / "twice.parquet", mean=True)
         assert table.notes == ["134 times with several rows averaged"]
     else:

@@ -17,7 +17,7 @@ from prophecy.bases import fout_as_printed
 from prophecy.bounds import coefficient_bound, derivative_bound, high_frequency_response, value_bound
 from prophecy.constructions import series_derivative
 from prophecy.conventions import to_s4, transformed
-from prophecy.discretize import Discrete, Rule, backward, bilinear, euler, foh, zoh
+from prophecy.discretize import Discrete, Rule, backward, bilinear, euler, foh, lines, zoh
 from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System
 
 
@@ -286,6 +286,8 @@ def test_legs_readout_is_the_trapezoid_rule_of_its_step() -> None:
         next_value(legs(order), 1.0).readout(0)
     with pytest.raises(ValueError, match="memory of a ScaledSystem must be one of bilinear, backward, zoh"):
         next_value(legs(order), 1.0, memory=euler)
+    with pytest.raises(ValueError, match="as large as A and has no shift, got <function lines"):
+        next_value(legs(order), 1.0, memory=lines)
     with pytest.raises(ValueError, match="has no shift, got <function foh"):
         next_value(legs(order), 1.0, memory=foh)
 

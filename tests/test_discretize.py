@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.signal import cont2discrete
 
 from prophecy import fout, legs, legt
-from prophecy.discretize import Rule, backward, bilinear, euler, foh, lag, scaled, zoh
+from prophecy.discretize import Rule, backward, bilinear, euler, foh, lag, lines, scaled, zoh
 
 RULES = [bilinear, zoh, foh, euler, backward]
 
@@ -66,28 +66,30 @@ def test_first_order_hold_is_scipys_one_sample_later(order: int, window: float, 
         np.testing.assert_allclose(x + ours.shift * now, expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [*RULES, lines])
 def test_every_rule_solves_its_equation_at_the_time_its_state_stands_for(rule: Rule) -> None:
-    """Against an ODE solver, for a smooth signal: at the samples themselves for `foh`, `lag` steps later for others."""
+    """Against an ODE solver, for a smooth signal: at the samples for `foh`, `lines`, `lag` steps later for others."""
     b, dt, steps = legt(8, 2.0), 0.01, 600
 
     def u(t: float) -> float:
         return float(np.sin(t) ** 2)
 
-    pair, x = rule(b.A, b.B, dt), np.zeros(8)
+    pair = rule(b.A, b.B, dt)
+    x = np.zeros(len(pair.B))
     for k in range(steps):
         x = pair.A @ x + pair.B * u(k * dt)
     now = (steps - 1) * dt
+    state = (x + pair.shift * u(now))[:8]
     at = [now + lag(rule) * dt, now + (0.5 - lag(rule)) * dt]
     ode = solve_ivp(
         lambda t, s: b.A @ s + b.B * u(t), (0, now + dt), np.zeros(8), rtol=1e-10, atol=1e-12, t_eval=sorted(at)
     )
-    there, elsewhere = (np.abs(x + pair.shift * u(now) - ode.y[:, sorted(at).index(t)]).max() for t in at)
-    assert there < {foh: 1e-4, bilinear: 1e-3, zoh: 1e-3}.get(rule, 2e-2)
-    assert there < elsewhere / (3 if rule in (foh, bilinear, zoh) else 1)
-    if rule is foh:
+    there, elsewhere = (np.abs(state - ode.y[:, sorted(at).index(t)]).max() for t in at)
+    assert there < {foh: 1e-4, lines: 1e-4, bilinear: 1e-3, zoh: 1e-3}.get(rule, 2e-2)
+    assert there < elsewhere / (3 if rule in (foh, lines, bilinear, zoh) else 1)
+    if rule in (foh, lines):
         ages = np.linspace(0, 2, 41)
-        np.testing.assert_allclose(b.reconstruct(x + pair.shift * u(now), ages), [u(now - a) for a in ages], atol=5e-3)
+        np.testing.assert_allclose(b.reconstruct(state, ages), [u(now - a) for a in ages], atol=5e-3)
 
 
 @pytest.mark.parametrize(("rule", "order"), [(euler, 1), (backward, 1), (bilinear, 2)])

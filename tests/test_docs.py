@@ -9,10 +9,14 @@ import sys
 import links
 import pytest
 
+from benchmarks.catalogue import BENCHMARKS
 from tests.pages import ROOT, blocks, check
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.glob("*.md") if not page.name.startswith("tutorial-"))  # those have their own test
+MARK = re.compile(r"<!-- [\w-]+: python docs/(\w+)\.py -->")
+SCRIPTS = sorted({name for page in (ROOT / "README.md", *DOCS.glob("*.md")) for name in MARK.findall(page.read_text())})
+"""Those that make the tables of some page, by the marks around them."""
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if [*blocks(p, ("python",))]], ids=lambda page: page.stem)
@@ -55,14 +59,27 @@ def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["readme", "anomalies", "comparison", "speed", "scale", "laws_tables", "forecasting_tables"]
-)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_tables_are_those_of_the_result_files(name):
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / f"{name}.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_picture_of_the_readme_can_be_drawn_again(tmp_path):
+    for extra in ("matplotlib", "pandas"):
+        pytest.importorskip(extra)
+    command = [sys.executable, ROOT / "docs" / "picture.py", tmp_path / "picture.png"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "picture.png").stat().st_size > 50_000
+
+
+def test_the_page_of_benchmarks_names_every_result_file():
+    page = (DOCS / "benchmarks.md").read_text()
+    named = {name for name in BENCHMARKS if f"`{name}`" in page or name.startswith("forecast_dev_")}
+    assert named == {*BENCHMARKS}
 
 
 def test_the_files_that_the_page_of_words_names_are_in_the_package():

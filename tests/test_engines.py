@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,11 @@ def test_the_kernel_of_the_scan_refuses_arrays_that_do_not_fit(wrong: int) -> No
     shapes[wrong] = (*shapes[wrong][:-1], shapes[wrong][-1] - 1)
     with pytest.raises(ValueError, match=r"shapes do not fit|groups of"):
         entry.steps(*map(np.zeros, shapes), 0.5, 3)
+
+
+def test_legs_whose_readout_leaves_the_newest_value_out_runs_by_the_step() -> None:
+    system, u = dataclasses.replace(next_value(legs(4), 1.0), D=0.0), np.sin(np.arange(50) / 5)
+    np.testing.assert_allclose(run(system, u)[0], run(system, u, "step")[0], atol=1e-12)
 
 
 def test_legs_under_a_hold_runs_by_the_step_and_says_so() -> None:

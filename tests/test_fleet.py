@@ -18,6 +18,7 @@ from prophecy import Prophecy
 from prophecy.fleet import Fleet, Refused, Single
 from prophecy.fleet.events import TOGETHER
 from prophecy.fleet.slots import BYTES
+from prophecy.fleet.states import unpack
 from prophecy.streams.limits import WALKED
 
 KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
@@ -487,6 +488,22 @@ def test_each_state_after_each_value_loads_and_answers_alike(part):
                 np.testing.assert_array_equal(row[name], told[name][k], err_msg=f"seed {seed}, row {k}, {name}")
             stream = loaded.state()
         assert not np.isinf(told["next"]).any()
+
+
+@pytest.mark.parametrize("period", [7, 12, 24])
+def test_a_state_loads_and_answers_alike_right_after_its_season_went_to_sleep(period):
+    """Its members had learned under the prior of those awake, and the file was refused until the next value."""
+    rng, k = np.random.default_rng(period), np.arange(2000)
+    values = np.where(k < 400, 3.0 * np.sin(2 * np.pi * k / period), 0.0) + rng.standard_normal(2000) / 3
+    stream, twin, before, slept = Single(), None, 0, 0
+    for value in values.tolist():
+        answer = stream.observe(value)
+        assert twin is None or twin.observe(value) == answer
+        found = unpack(stream.state())
+        awake = int(found["record"]["season_on"][0]) if "record" in found else 0
+        twin = Single(stream.state()) if awake < before else None
+        before, slept = awake, slept + (awake < before)
+    assert slept
 
 
 @pytest.mark.parametrize("first", [(1.0, 1.0), (5.0, 5.0, 5.0, 6.0), (3.0, 2.0), (0.0, 0.0, 1e30)])

@@ -149,7 +149,7 @@ def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
         (pages,), (most,) = (run(f"PRAGMA {name}").fetchone() for name in ("page_count", "max_page_count"))
         run(f"PRAGMA max_page_count = {pages}")
         note = bytes(10**6)  # more than the pages that are there can hold
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        with pytest.raises(sqlite3.OperationalError, match=r"'s' cannot be written \(.*full\): nothing was changed"):
             fleet.observe(**batch(1), note=note)
         run(f"PRAGMA max_page_count = {most}")
         for k in range(1, ROUNDS):
@@ -359,6 +359,9 @@ def _reopened(db, path):
         ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'streams'", "counted from 1 on, and 2 is used"),
         ("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'streams'", "counted from"),
         ("INSERT INTO events VALUES (9, 1, 0, NULL, 'x', 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
+        ("INSERT INTO events VALUES (9, 1, 0, NULL, 1.0, 9e999, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
+        ("INSERT INTO events VALUES (9, 1, 0, -9e999, 1.0, 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
+        ("INSERT INTO events VALUES (9, 1, 0, NULL, 1e99, 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
         ("INSERT INTO events VALUES (9, 1, 0, NULL, 1.0, 1.0, 1.0, CAST(x'ff' AS TEXT), 0, NULL)", "event 9 is not"),
         ("INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'00', 'why')", "9 was set aside in a way we do not"),
         ("INSERT INTO facts VALUES (CAST(x'ff' AS TEXT), '[1]')", "is damaged or no state"),
@@ -433,6 +436,14 @@ def test_what_was_set_aside_without_a_key_is_shown_all_the_same(tmp_path):
     changed(crashed(tmp_path), "INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'', 'why')")
     with Fleet(tmp_path / "copy") as fleet:
         assert [(one.key, one.reason, len(one.rows)) for one in fleet.aside()] == [("", "why", 0)]
+
+
+def test_events_of_a_stream_whose_key_is_not_text_are_listed_all_the_same(tmp_path):
+    changed(crashed(tmp_path), "INSERT INTO events VALUES (999, 1, 0, NULL, 1.0, 5.0, 1.0, 'error', 0, NULL)")
+    changed(tmp_path / "copy", "UPDATE streams SET key = CAST(x'62ff' AS TEXT) WHERE id = 1")
+    with Fleet(tmp_path / "copy") as fleet:
+        assert [one.key for one in fleet.aside()] == [r"b\xff"]
+        assert {one.key for one in fleet.events()} == {r"b\xff"}
 
 
 def fresh_b():

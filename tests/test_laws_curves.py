@@ -15,7 +15,7 @@ from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import Rises
+from prophecy.laws.weak_form import WeakForm
 
 
 def _sampled(field, start, step, samples=812, wait=60.0):
@@ -91,7 +91,7 @@ def test_curves_are_read_off_any_smooth_path():
         path = np.column_stack([u, rise])[::20]
         scale = path.std(axis=0)
         path = (path + 1e-7 * generator.standard_normal(path.shape)) / scale
-        found = next(propose(path, Units(np.zeros(2), scale), noise=1e-6), [None])[0]
+        found = next(propose(path, Units(np.zeros(2), scale), noise=1e-6), ([None], []))[0][0]
         assert found is not None
         assert {each.kind for each in found.functions if each.rates[0] and not each.bends} == {kind}
 
@@ -137,7 +137,7 @@ def test_eight_variables_are_told_through_noise():
 def test_square_sums_of_many_functions_are_those_of_each():
     generator = np.random.default_rng(0)
     path = np.cumsum(generator.standard_normal((80, 2)), axis=0) / 5
-    rises = Rises(path, 1e-3)
+    rises = WeakForm(path, 1e-3)
     known = rises.known(flow.polynomial_terms(2, 1))
     left = rises.rise[:, 0] - known @ (known.T @ rises.rise[:, 0])
     functions = [Function(SINE, (2.0, 0.0), 0.3), Function(TANH, (0.0, 1.5), -0.2)]
@@ -147,3 +147,21 @@ def test_square_sums_of_many_functions_are_those_of_each():
         system = np.column_stack([known, rises.integrated(value[:, None] * rises.columns)])
         rest = left - system @ np.linalg.lstsq(system, left, rcond=1e-12)[0]
         assert found == pytest.approx(float(rest @ rest), rel=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_a_pendulum_through_noise_has_its_sine_and_no_imitation_of_it(missing):
+    def pendulum(_, x):
+        return [x[1], -8.175 * np.sin(x[0]) - 0.15 * x[1]]
+
+    times = 0.05 * np.arange(300)
+    series = solve_ivp(pendulum, (0, times[-1]), [2.0, 0.0], "DOP853", times, rtol=1e-10, atol=1e-12).y.T
+    for seed in range(2):
+        draws = np.random.default_rng([7, seed])
+        seen = series + 0.01 * series.std(axis=0) * draws.standard_normal(series.shape)
+        seen[draws.random(seen.shape) < missing] = np.nan
+        found = prophecy.forecast(seen, 10).equations(dt=0.05, names=("angle", "rate"))
+        assert found is not None
+        assert [function.function for function in found.functions] == ["sin"]
+        rates = np.array([pendulum(0, state) for state in series])
+        assert np.abs(found(series) - rates).max() < 0.03 * np.abs(rates).max()

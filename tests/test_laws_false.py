@@ -73,3 +73,14 @@ def test_a_law_that_comes_to_rest_is_announced_where_it_foretold_the_rows_held_b
     path = _path(steps, (1.0, 0.0, 0.2), 0.05, 200)
     found = [forecast(_noisy(path, noise, seed), 100).equations(dt=0.05) for seed in range(3)]
     assert sum(law is not None and _off(law, steps, path) < 0.05 for law in found) >= 2
+
+
+def test_on_the_way_to_rest_time_is_a_function_of_the_state_and_no_drift() -> None:
+    def saturating(t: float, x: Any) -> list[Any]:
+        rate = 2 * x[0] / (0.7 + x[0])
+        return [-rate, rate]
+
+    path = _path(saturating, (5.0, 0.0), 0.03, 160)
+    for seed in range(6):
+        law = forecast(_noisy(path, 0.03, seed), 60).equations(dt=0.03, names=("s", "p"))
+        assert law is None or law.names == ("s", "p"), str(law)

@@ -16,7 +16,7 @@ from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
 from prophecy.laws.flows import Search, fit_flow
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import interpolate, roughness, smoothed
+from prophecy.laws.weak_form import integrated, roughness, smoothed
 
 
 def searched(series: np.ndarray, kind: type[Search] = Search) -> Search:
@@ -72,18 +72,11 @@ def test_monomials_are_all_products_up_to_the_degree_once(variables, degree):
     assert values.max() == pytest.approx(degree * logs.max())
 
 
-@pytest.mark.parametrize("width", [4, 8])
-def test_interpolation_reproduces_polynomials_below_its_width_and_their_slopes(width):
-    times = np.arange(20.0)
-    powers = np.arange(width)
-    values = (times[:, None] / 10) ** powers
-    rows = np.array([0, 1, 9, 17, 18])
-    path, slope = interpolate(values, rows, width)
-    nodes = (np.polynomial.legendre.leggauss(5)[0] + 1) / 2
-    at = (rows[:, None] + nodes) / 10
-    np.testing.assert_allclose(path, at[None] ** powers[:, None, None], atol=1e-8)
-    expected = powers[:, None, None] * at[None] ** np.maximum(powers - 1, 0)[:, None, None] / 10
-    np.testing.assert_allclose(slope, expected, atol=1e-7)
+def test_integrals_over_a_step_are_exact_for_polynomials_of_degree_five():
+    powers = np.arange(6)
+    primitive = np.arange(20.0)[:, None] ** (powers + 1) / (powers + 1)
+    found = integrated(np.arange(20.0)[:, None] ** powers)
+    np.testing.assert_allclose(found, np.diff(primitive, axis=0)[2:-2], rtol=1e-12)
 
 
 def test_the_equations_of_lorenz_are_read_off_two_hundred_samples():

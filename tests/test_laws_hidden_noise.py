@@ -96,7 +96,7 @@ def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> Non
     """From the true field and states the noise found is the noise added, at every tightness."""
     system = chaos.rossler.sample(400)
     states = _standardised(system)
-    field = regression(SparseField.of(polynomial_terms(3, 2)), states, 1e-12)
+    field = regression(SparseField.of(polynomial_terms(3, 2)), states)
     values = states[:, :1] + 0.02 * np.random.default_rng(3).standard_normal((400, 1))
     track = Search(values, field, states.copy(), 0.02)
     for looseness in (0.3, 0.1, 0.03, 0.01):

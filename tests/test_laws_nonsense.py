@@ -50,3 +50,18 @@ def test_both_halves_of_a_drive_among_the_columns_are_enough(noise: float) -> No
     assert law is not None
     assert law.names == ("x", "v", "c", "s")
     assert "phase" not in str(law)
+
+
+@pytest.mark.parametrize("rest", [50, 199, 200, 300])
+@pytest.mark.parametrize("tail", [[5.5, 6.0], [5.5, 6.0, 6.5], [7.0, 6.0, 5.5]])
+def test_a_value_that_rested_until_just_now_obeys_no_law(rest: int, tail: list[float]) -> None:
+    ahead = forecast(np.r_[np.full(rest, 5.0), tail], 3)
+    assert ahead.equations() is None
+    assert np.all((ahead.point >= 4) & (ahead.point <= 8)), ahead.point
+    assert np.all(ahead.upper - ahead.lower > 0.5)
+
+
+def test_noise_about_a_level_that_begins_to_rise_has_a_forecast() -> None:
+    for seed in range(12):  # the quotient through such samples may have no term left
+        noise = 0.01 * np.random.default_rng(seed).standard_normal(200)
+        assert np.isfinite(forecast(np.r_[5 + noise, 5 + 0.5 * np.arange(1, 6)], 5).point).all()

@@ -69,6 +69,8 @@ def test_mistakes_are_named():
         make(window=[100.0, 200.0])
     with pytest.raises(ValueError, match=r"lengths must lie between 0 and 5, got \[7, 1"):
         layer(torch.zeros(2, 5, 3), lengths=torch.tensor([7, 1]))
+    with pytest.raises(ValueError, match=r"lengths must be whole numbers \(2,\), got torch\.bool"):
+        layer(torch.zeros(2, 5, 3), lengths=[True, False])
     with pytest.raises(ValueError, match=r"mask must be bool of shape \(2, 5\)"):
         layer(torch.zeros(2, 5, 3), mask=torch.ones(2, 4))
     with pytest.raises(ValueError, match=r"dt must be a number, \(batch,\) or \(batch, channels\) = \(2, 3\)"):

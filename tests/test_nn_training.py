@@ -145,6 +145,20 @@ def test_a_checkpoint_does_not_depend_on_what_is_trained(window):
             assert relative(twin(u), layer.freeze()(u)) < 1e-13
 
 
+def test_windows_that_are_set_by_hand_are_those_the_layer_runs():
+    layer, u, windows = make(), noise(1, 70, 3), [30.0, 300.0, 1e5]
+    layer(u)
+    with torch.no_grad():
+        layer.log_tick.copy_(-torch.tensor(windows, dtype=torch.float64).log())
+    apart, ticks = make(window=windows), layer.log_tick.detach().clone()
+    assert relative(layer.states(u), apart.states(u)) < 1e-12
+    swapped = torch.func.functional_call(make(), {"log_tick": ticks}, u)
+    assert relative(swapped, layer(u)) < 1e-12
+    with torch.no_grad():
+        layer.log_tick.fill_(layer.log_tick[0])
+    assert layer.memory()[0].shape[0] == 1
+
+
 def test_what_learns_can_be_changed_and_has_groups_of_its_own():
     layer = make("readout")
     assert layer.trained == {"C", "D"}

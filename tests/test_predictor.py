@@ -184,6 +184,15 @@ def test_a_gap_in_one_channel_leaves_the_others_alone() -> None:
     assert p.predict()[1] == pytest.approx(alone.predict(), abs=1e-12)
 
 
+def test_a_channel_without_a_value_so_far_is_fed_zeros() -> None:
+    p, alone = Predictor(SYSTEMS["legt"], channels=2, gaps="predict"), Predictor(SYSTEMS["legt"])
+    for k in range(5):
+        p.observe([1.0 + k, np.nan])
+    p.observe([3.0, 7.0])
+    alone.observe([0.0] * 5 + [7.0])
+    assert p.predict()[1] == pytest.approx(alone.predict(), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
@@ -268,6 +277,10 @@ def test_a_file_with_any_two_bytes_changed_is_refused_or_sound(tmp_path: Any) ->
     [
         ({"count": -5}, {}),
         ({"count": 2.7}, {}),
+        ({"count": 2**70}, {}),
+        ({"channels": 10**12}, {}),
+        ({}, {"low": np.array([1.0]), "high": np.array([-1.0])}),
+        ({}, {"low": np.array([1.0]), "high": np.array([np.inf])}),
         ({"system": "junk"}, {}),
         ({"dtype": "float16"}, {}),
         ({"gaps": "skip"}, {}),

@@ -105,6 +105,23 @@ def test_wrong_csv_is_refused_naming_the_line(text, line):
     assert refused.value.way_out
 
 
+def test_rows_of_a_table_that_were_sorted_and_dropped_are_said():
+    batch = parsed(from_csv, "key,time,value\na,2,5\nb,1,5\na,1,4\na,2,5\na,,7\n")
+    assert list(zip(batch.keys, batch.times, batch.values, strict=True)) == [("b", 1, 5), ("a", 1, 4), ("a", 2, 5)]
+    assert batch.notes == ("1 row without a time left out", "sorted", "1 exact duplicate dropped")
+
+
+@pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
+@pytest.mark.parametrize(
+    ("body", "called"),
+    [(b"PK\x03\x04\x14", "an Excel file"), (b"PAR1\x15", "a Parquet file"), (b"\x1f\x8b\x08", "packed")],
+)
+def test_a_file_that_is_no_text_is_called_by_its_name(read, body, called):
+    with pytest.raises(Problem, match=f"it is {called}, and text is read here") as caught:
+        read(body)
+    assert caught.value.way_out == "save it as CSV"
+
+
 @pytest.mark.parametrize("read", [lambda body: from_csv(body, PLAIN, DEFAULT), lambda body: preview(body, PLAIN)])
 @pytest.mark.parametrize(
     "text", ['[{"key": "k0", "time": 10,,07, "value": 0.5}]', '{"key": "a", "value":,3,}', "\ufeff\n [1,2\n3,4\n"]

@@ -408,7 +408,8 @@ def test_pictures_show_past_mean_and_fan_with_dates():
     assert plotly.layout.annotations[0].text == "load &#36;/h and &#36;x^2&#36;"
     result = prophecy.backtest(series, 12, folds=2)
     assert len(result.plot().axes) == 2
-    assert result.plot(interactive=True).data[-1].type == "bar"
+    drawn = {trace.name: list(trace.y) for trace in result.plot(interactive=True).data if trace.mode == "markers"}
+    assert drawn == {model: [score.mae for score in result.first(model)] for model in result.models}
     many = prophecy.forecast_many(pd.DataFrame({"a": DAY, "b": DAY}, index=HOURS), 3, jobs=1)
     assert len(many.plot().axes) == 2
     assert isinstance(many["a"], Forecast)
@@ -580,3 +581,18 @@ def test_a_dict_of_series_has_their_dates_and_lengths():
 def test_what_is_no_series_is_refused_with_what_would_be(data, call, says):
     with pytest.raises(TypeError, match=says):
         call(data, 2)
+
+
+@pytest.mark.parametrize(("step", "unit"), [(0.1, 0.1), ("15min", 15.0), ("h", 1.0), ("2D", 2.0), (None, 1.0)])
+def test_equations_count_time_as_the_rows_do(step: float | str | None, unit: float) -> None:
+    rows = np.arange(300)
+    cooling = 20 + 60 * np.exp(-0.02 * rows) + 0.01 * np.random.default_rng(0).standard_normal(300)
+    time = step and (step * rows if isinstance(step, float) else pd.date_range("2024", periods=300, freq=step))
+    law = prophecy.forecast(cooling, 1, time=time).equations()
+    assert law(np.array([50.0])) == pytest.approx(-0.02 * 30 / unit, rel=0.01)
+
+
+@pytest.mark.parametrize(("data", "said"), [([1, 2, "x"], "'x'"), (["1", "2"], "np.array"), (["5", "a,b"], "'a,b'")])
+def test_text_among_numbers_is_named(data: list[object], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        prophecy.forecast(data, 3)

@@ -225,13 +225,16 @@ class Forecast:
     def _distribution(self) -> Distribution:
         return self.distribution or SplitNormal(self.point, self.lower, self.upper, self.level)
 
-    def equations(self, dt: float = 1.0, names: Sequence[str] | None = None) -> Any:
+    def equations(self, dt: float | None = None, names: Sequence[str] | None = None) -> Any:
         """The differential equations behind the point (`prophecy.laws.equations`); None where none were found.
 
-        dt: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
+        dt: time between two samples, in the unit that derivatives shall be taken in. By default it is read from the
+            times: in their own unit, for dates in the longest of days, hours, minutes and seconds that is no longer
+            than a row. Without times derivatives are per sample.
         names: of the variables, in place of the forecast's own.
         """
-        spacing = _checks.positive("dt", dt)
+        own = 1.0 if self.source is None else self.source.spacing()[0]
+        spacing = own if dt is None else _checks.positive("dt", dt)
         if self.system is None:
             return None
         return self.system.equations(names if names is not None else self.names, spacing)

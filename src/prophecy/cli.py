@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = {
-    "predict": "predict", "forecast": "forecast", "backtest": "backtest", "equations": "equations", "stream": "stream",
-    "serve": "serve", "state": "state", "anomalies": "anomalies", "matrices": "matrices", "reproduce": "elsewhere",
-    "bench": "elsewhere",
+    "forecast": "forecast", "anomalies": "anomalies", "backtest": "backtest", "equations": "equations",
+    "predict": "predict", "stream": "stream", "serve": "serve", "state": "state", "matrices": "matrices",
+    "reproduce": "elsewhere", "bench": "elsewhere",
 }  # fmt: skip
-"""Modules of `prophecy.commands` by command, in the order of the help page."""
+"""Modules of `prophecy.commands` by command, in the order of the help page: what newcomers look for comes first."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def _main() -> None:
         import typer
     except ModuleNotFoundError as error:
         sys.exit(f"prophecy: the command line needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
-    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us: what is written there goes nowhere
+    if sys.stdout is None or sys.stderr is None:  # closed by the parent process: discard what is written
         nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if sys.argv[1:] == ["--version"]:
@@ -51,7 +51,7 @@ def _main() -> None:
     option = typer.Option(False, "--version", help="Print the version and exit.")
 
     def root(version: bool = option) -> None:
-        """Keeps `prophecy <command>` the way to call it, however many commands there are."""
+        """With a callback, Typer expects the name of a command even where only one is registered."""
         if version:
             _print_version()
             raise typer.Exit

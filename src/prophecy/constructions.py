@@ -2,7 +2,7 @@ r"""The paper's constructions: readouts that make a memory predict (Sec. 3, App.
 
 `derivative` is step (1) of Sec. 3, the continuous system with y(t) ≈ u'(t); `next_value` is step (2), the discrete
 system of Eq. (5) with y[k] ≈ u[k + 1]. Nothing is trained: every number follows from the basis and the step.
-`exact` (from its own room) goes beyond the paper: readouts without error for polynomials in discrete time.
+`exact` (of `exact_readout`) goes beyond the paper: readouts without error for polynomials in discrete time.
 """
 
 from __future__ import annotations

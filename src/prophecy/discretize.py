@@ -111,13 +111,14 @@ def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
 def lag(rule: Rule) -> float:
     """By how many steps the state of a rule runs ahead of its newest sample, in the limit of short steps.
 
-    Read off x' = u - x, whose state trails a ramp by 1: 0 for `backward` and `foh`, 1/2 for `bilinear` and `zoh`.
+    Read off x' = u - x, whose state trails a ramp by 1: 0 for `backward`, `foh` and `lines`, 1/2 for `bilinear` and
+    `zoh`, 1 for `euler`.
     """
     dt = 2.0**-12
     pair = rule(np.array([[-1.0]]), np.ones(1), dt)
-    constant = float(pair.B[0] / (1 - pair.A[0, 0]))
-    trails = float(pair.A[0, 0] / (1 - pair.A[0, 0])) * constant
-    return abs(round(1 / dt - trails, 2))
+    remains = np.eye(len(pair.B)) - pair.A
+    trails = np.linalg.solve(remains, pair.A @ np.linalg.solve(remains, pair.B))  # x[k] = x₁ k - trails for u[k] = k
+    return abs(round(1 / dt - float(trails[0]), 2))
 
 
 def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:

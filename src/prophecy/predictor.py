@@ -155,8 +155,12 @@ class Predictor:
         """A predictor that goes on where the saved one stood."""
         meta, arrays = _files.read_state(path, "Predictor", FORMAT)
         try:
+            if (meta["channels"] or 1) != len(arrays["x"]):  # before room is made for them
+                raise ValueError(f"it has {meta['channels']} channels, and x has {len(arrays['x'])}")
             made = cls(_system(meta, arrays), channels=meta["channels"], gaps=meta["gaps"])
             count = _checks.whole("count", meta["count"], least=0)
+            if count > _WHOLE:
+                raise ValueError(f"count must be at most {_WHOLE}, got {count}")
             width = (made._channels or 1,)
             for name, shape in (("x", (*width, made._system.order)), ("last", width), ("low", width), ("high", width)):
                 array = arrays[name]
@@ -166,6 +170,9 @@ class Predictor:
                     raise ValueError(f"{name} must be finite, got {_checks.first_bad(array)}")
                 setattr(made, f"_{name}", array.copy())
             made._count = count
+            never = (made._low == np.inf) & (made._high == -np.inf)
+            if not (never | (np.isfinite(made._high) & (made._low <= made._high))).all():
+                raise ValueError(f"low and high must be a range, got {made._low} and {made._high}")
         except (KeyError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
@@ -241,8 +248,9 @@ class Predictor:
         """What stands in for a missing value."""
         if self._gaps == "hold" or not self._count:
             return self._last
-        room = self._high - self._low
-        return np.asarray(np.clip(np.atleast_1d(self.predict()), self._low - room, self._high + room))
+        seen = self._low <= self._high  # a channel without a value so far keeps to zero
+        low, high = np.where(seen, self._low, self._last), np.where(seen, self._high, self._last)
+        return np.asarray(np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low)))
 
     def _step(self, now: Array) -> Array:
         A, B, _, _ = self._system.at(self._count + 1)

@@ -133,11 +133,12 @@ class ScaledSystem(_Discrete):
         super().__post_init__()
         _checks.function("memory", self.memory)
         pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), 2)
-        if pair.shift.any() or not np.abs(np.linalg.eigvals(pair.A)).max() <= 1 + 1e-9:
+        alike = pair.A.shape == self.A.shape and not pair.shift.any()
+        if not alike or not np.abs(np.linalg.eigvals(pair.A)).max() <= 1 + 1e-9:
             names = ", ".join(rule.__name__ for rule in NAMED)
             raise ValueError(
                 f"memory of a ScaledSystem must be one of {names} of prophecy.discretize, or another rule that is "
-                f"stable from the first sample on and has no shift, got {self.memory!r}"
+                f"stable from the first sample on, as large as A and has no shift, got {self.memory!r}"
             )
 
     def __repr__(self) -> str:

@@ -45,6 +45,4 @@ class ProphecyForecaster(Forecaster):  # type: ignore[misc]
         """The next `horizon` values; 0 before the first, as river's metrics take numbers alone."""
         if self._model.count == 0:
             return [0.0] * horizon
-        if horizon == 1:
-            return [float(self._model.predict().point)]
         return [float(value) for value in np.asarray(ahead(self._model, horizon).point)]

@@ -18,16 +18,8 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
+from pyspark.sql import types as kinds
 from pyspark.sql.streaming import StatefulProcessor
-from pyspark.sql.types import (
-    DoubleType,
-    NumericType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
 
 from prophecy.fleet.answers import STATUS, Rows
 from prophecy.fleet.single import NUMBERS, Single
@@ -49,10 +41,12 @@ def predict(stream: DataFrame, *, key: str, time: str, value: str, dt: float | N
         raise ValueError(f"keyed state needs Spark's RocksDB store: spark.conf.set({PROVIDER!r}, {ROCKSDB!r})")
     Single(dt=dt, level=level)  # what cannot be asked for is refused here and not on a worker
     rows, dated = _columns(stream, key, time, value)
-    fields = [rows.schema[key], rows.schema[time], StructField(value, DoubleType())]
-    fields += [StructField(name, DoubleType()) for name in NUMBERS] + [StructField("status", StringType())]
+    fields = [rows.schema[key], rows.schema[time], kinds.StructField(value, kinds.DoubleType())]
+    fields += [kinds.StructField(name, kinds.DoubleType()) for name in NUMBERS] + [
+        kinds.StructField("status", kinds.StringType())
+    ]
     answers = rows.groupBy(key).transformWithStateInPandas(
-        Streams(key, time, value, dated, dt, level), StructType(fields), "Append", "None"
+        Streams(key, time, value, dated, dt, level), kinds.StructType(fields), "Append", "None"
     )
     return answers.withColumn(time, sql.timestamp_micros(time)) if dated else answers
 
@@ -62,8 +56,8 @@ def forecast(frame: DataFrame, horizon: int, *, key: str, value: str, time: str,
     why where a series could not be forecast (one row, without numbers)."""
     rows, dated = _columns(frame, key, time, value)
     fields = [rows.schema[key], rows.schema[time]]
-    fields += [StructField(name, DoubleType()) for name in ("mean", "lower", "upper")]
-    schema = StructType([*fields, StructField("error", StringType())])
+    fields += [kinds.StructField(name, kinds.DoubleType()) for name in ("mean", "lower", "upper")]
+    schema = kinds.StructType([*fields, kinds.StructField("error", kinds.StringType())])
     work = partial(_forecast_key, key=key, time=time, value=value, dated=dated, horizon=horizon, level=level)
     made = rows.groupBy(key).applyInPandas(work, schema)
     return made.withColumn(time, sql.timestamp_micros(time)) if dated else made
@@ -76,13 +70,13 @@ def _columns(frame: DataFrame, key: str, time: str, value: str) -> tuple[DataFra
     if missing:
         raise ValueError(f"no column {missing.pop()!r}; there are {', '.join(frame.columns)}")
     kind, moments = frame.schema[time].dataType, sql.col(time)
-    if not isinstance(kind, TimestampType | TimestampNTZType | NumericType):
+    if not isinstance(kind, kinds.TimestampType | kinds.TimestampNTZType | kinds.NumericType):
         raise TypeError(f"{time!r} must hold timestamps or seconds, got {kind.simpleString()}; cast it to a timestamp")
-    if not isinstance(frame.schema[value].dataType, NumericType):
+    if not isinstance(frame.schema[value].dataType, kinds.NumericType):
         raise TypeError(f"{value!r} must hold numbers, got {frame.schema[value].dataType.simpleString()}")
-    if isinstance(kind, TimestampNTZType):
+    if isinstance(kind, kinds.TimestampNTZType):
         moments = sql.concat(moments.cast("string"), sql.lit("Z")).cast("timestamp")
-    dated = not isinstance(kind, NumericType)
+    dated = not isinstance(kind, kinds.NumericType)
     moments = sql.unix_micros(moments) if dated else moments.cast("double")
     return frame.select(key, moments.alias(time), sql.col(value).cast("double").alias(value)), dated
 

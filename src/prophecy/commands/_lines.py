@@ -6,17 +6,21 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from prophecy.fleet.check import LONGEST_KEY, are_keys
-from prophecy.frames.columns import Hints, is_missing, kind_of, number
-from prophecy.frames.roles import CLOCKS, KEYS
+from prophecy.frames.columns import Hints, is_missing, is_number, kind_of, number
+from prophecy.frames.dates import is_date
+from prophecy.frames.heading import names_among
+from prophecy.frames.roles import KEYS, is_time_name, spread_over_columns
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 ONLY = "value"  # the key of a stream without keys
+_QUOTED = re.compile('"[^"]*"')
 
 
 class InputLine(NamedTuple):
@@ -44,6 +48,7 @@ class LineReader:
     missing: Hints = field(default_factory=Hints)
     places: dict[str, int] = field(default_factory=dict)
     settled: bool = False  # whether a value was seen
+    notes: list[str] = field(default_factory=list)  # what was assumed when it was
     unplaced = False  # whether a header is needed to find the named fields
 
     @property
@@ -60,7 +65,7 @@ class LineReader:
 
     def _value(self, numbers: Iterable[str], fields: Mapping[str, Any]) -> str | None:
         """The only field of numbers that is no time, by its name; None where no field is."""
-        found = [name for name in numbers if name.lower() not in CLOCKS]
+        found = [name for name in numbers if name and not is_time_name(name)] or [*numbers][-1:]
         keys = [name for name in fields if name.lower() in KEYS and name not in found]
         if found and keys and self.key is None:
             raise ValueError(
@@ -70,6 +75,11 @@ class LineReader:
         if len(found) > 1:
             shown = ", ".join(map(repr, found))[:500]
             raise ValueError(f"{shown} are numbers; say which to predict with --column {found[-1]!r}")
+        words = [
+            name for name, cell in fields.items() if isinstance(cell, str) and kind_of([cell], self.missing) == "text"
+        ]
+        if found and words and self.key is None:
+            self.notes.append(f"{words[0]!r} left out; if it tells streams apart, --key {words[0]!r}")
         return found[0] if found else None
 
     def _line(self, key: Any, time: Any, value: float) -> InputLine:
@@ -91,10 +101,10 @@ class Csv(LineReader):
     """Fields by number (1 is the first), or by name if there is a header. By default the value is the only number that
     a header does not call a time; of lines without a header, the last field.
 
-    They stand between commas, or semicolons or tabs where a line has any.
+    They stand between commas, or semicolons, tabs, bars or spaces where a line with a number has any.
     """
 
-    headings: list[list[str]] = field(default_factory=list)  # lines above the first value: titles, names, units
+    headings: list[str] = field(default_factory=list)  # lines above the first value: titles, names, units
 
     @property
     def unplaced(self) -> bool:  # type: ignore[override]
@@ -102,26 +112,29 @@ class Csv(LineReader):
 
     def is_header(self, text: str) -> bool:
         """Whether a first line is names rather than values; remembers it."""
-        if text.lstrip().startswith("{"):
-            raise ValueError("line 1 is JSON, not CSV; add --format jsonl")
+        if text.lstrip().startswith(("{", "[{")):
+            way_out = "add" if text.lstrip().startswith("{") else "write an object per line, and add"
+            raise ValueError(f"line 1 is JSON, not CSV; {way_out} --format jsonl")
         cells, mark = _cells(text)
-        cells = [cell.strip() for cell in cells]
         wanted = {name for _, name in self._asked() if not name.isdigit()}
         named = bool(wanted) and wanted <= set(cells)
+        if self.column is None:
+            spread_over_columns(cells, self.missing)
         if not named and (any(_number(cell, mark) is not None for cell in cells) or not any(cells)):
             return False
-        self.headings, self.settled = [cells], False
+        self.headings, self.settled = [text], False
         return True
 
     def settle(self, text: str) -> bool:
         cells, mark = _cells(text)
-        cells = [cell.strip() for cell in cells]
         kinds = [kind_of([cell], self.missing) for cell in cells]
         if "text" in kinds and 2 * (kinds.count("text") + kinds.count("empty")) > len(kinds):
-            self.headings.append(cells)
+            self.headings.append(text)
             return True
         self.settled = "number" in kinds
-        names = next((heading for heading in self.headings if len(heading) == len(cells)), [])
+        headings = [_cells(heading.lstrip("#% "), mark)[0] for heading in self.headings]
+        used = [place for place, kind in enumerate(kinds) if kind != "empty"]
+        names = names_among([heading for heading in headings if len(heading) == len(cells)], used)
         if not self.settled or not names:
             return False
         self._find(names)
@@ -132,7 +145,7 @@ class Csv(LineReader):
             self.places |= {} if value is None else {"value": names.index(value)}
         return False
 
-    def _find(self, names: list[str]) -> None:
+    def _find(self, names: Sequence[str]) -> None:
         wanted = {role: name for role, name in self._asked() if not name.isdigit()}
         for name in wanted.values():
             if name not in names:
@@ -145,7 +158,8 @@ class Csv(LineReader):
         if not cells:
             raise ValueError("the line is empty")
         found = {role: cells[self._place(role, asked, len(cells))].strip() for role, asked in self._asked()}
-        cell = found["value"] if "value" in found else cells[self.places.get("value", -1)].strip()
+        place = self.places.get("value", len(cells) - 1)
+        cell = found["value"] if "value" in found else cells[_within(place, len(cells))].strip()
         value = math.nan if is_missing(cell, self.missing.absent) else _number(cell, mark)
         if value is None:
             raise ValueError(f"{cell[:200]!r} is not a number")
@@ -160,10 +174,7 @@ class Csv(LineReader):
             if not asked.isdigit() or int(asked) < 1:
                 raise ValueError(f"column {asked!r} needs a header line to be found in; or give its number, from 1")
             self.places[role] = int(asked) - 1
-        place = self.places[role]
-        if place >= width:
-            raise ValueError(f"there are {width} fields, wanted number {place + 1}")
-        return place
+        return _within(self.places[role], width)
 
     def answer(self, fields: dict[str, Any]) -> str:
         out = io.StringIO()
@@ -260,14 +271,25 @@ def _moment(found: Any, pattern: str | None) -> tuple[float, bool]:
     return moment, False
 
 
-def _cells(text: str) -> tuple[list[str], str]:
-    """The fields of a line, and what stands between them; after semicolons and tabs a comma is a decimal one. A line
-    that is no CSV (a carriage return inside, say) is a single field of its own."""
-    mark = "," if '"' in text else next((mark for mark in ";\t" if mark in text), ",")
+def _within(place: int, width: int) -> int:
+    if place >= width:
+        raise ValueError(f"there are {width} fields, wanted number {place + 1}")
+    return place
+
+
+def _cells(text: str, mark: str | None = None) -> tuple[list[str], str]:
+    """The fields of a line, and what stands between them (outside of quotes), spaces where it makes mostly numbers of
+    what is none itself. A line that is no CSV (a carriage return inside, say) is a single field of its own."""
+    bare = _QUOTED.sub("", text)
+    mark = mark or next((mark for mark in ";\t|," if mark in bare), None)
+    if mark is None and not is_number(text) and not is_date(text):
+        parts = bare.split()
+        mark = " " if 2 * sum(map(is_number, parts)) > len(parts) else None
     try:
-        return next(csv.reader([text], delimiter=mark), []), mark
+        line = " ".join(text.split()) if mark == " " else text
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=mark or ","), [])], mark or ","
     except csv.Error:
-        return [text], mark
+        return [text], ","
 
 
 def _number(cell: str, mark: str) -> float | None:

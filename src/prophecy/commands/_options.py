@@ -87,14 +87,15 @@ Doubled: TypeAlias = Annotated[
 
 
 Missing: TypeAlias = Annotated[
-    list[str] | None, typer.Option(help="A cell that means no value, such as -9999; repeatable. NA, - and the like do.")
+    list[str] | None,
+    typer.Option(help="A cell that means no value, such as -9999; repeatable. NA, - and similar always count."),
 ]
-Skip: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Lines at the top to pass over.")]
+Skip: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Lines at the top to skip.")]
 Sheet: TypeAlias = Annotated[
     str | None, typer.Option(help="Sheet of an Excel file; the first with a table if not given.")
 ]
 Sep: TypeAlias = Annotated[
-    str | None, typer.Option(help="What stands between cells, such as ';' or tab; found by content if not given.")
+    str | None, typer.Option(help="Separator of cells, such as ';' or tab; found by content if not given.")
 ]
 SHARED: dict[str, Any] = {
     "column": Columns, "time": Time, "key": Key, "time_format": TimeFormat, "time_zone": TimeZone, "decimal": Decimal,

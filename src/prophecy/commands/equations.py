@@ -31,9 +31,6 @@ dates per day, hour, minute or second, the longest that rows are not closer than
 --dt says how much time lies between two rows instead.
 """
 
-UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))
-"""Units of time in which rates of dated rows are given, longest first, in seconds."""
-
 MOST_POINTS = 2_000  # drawn for each variable
 MOST_ROWS = 32  # from a row to that compared with it
 SHARE = 0.5  # of the standard deviation that a variable moves in as many rows, in the median of the variables
@@ -68,7 +65,7 @@ def equations(
         solved = 0
         for name, source in found.sources.items():
             title = series_title(name, ", ".join(source.names))
-            spacing, unit = _spacing(source, dt, found.table.roles.time or "time")
+            spacing, unit = source.spacing() if dt is None else (dt, "unit of --dt")
             answer = forecast(source.series.values, 1).equations(spacing, source.names)
             if answer is None:
                 say("equations", f"{title}: no equations fit these rows; `prophecy forecast` uses other models")
@@ -83,27 +80,6 @@ def equations(
             save(Picture(f"Equations of {Path(file).name}", drawn), plot)
         if not solved:
             raise typer.Exit(1)
-
-
-def _spacing(source: Source, asked: float | None, column: str) -> tuple[float, str]:
-    """Time between two rows and its unit: what was asked for, else that of the column of times."""
-    times = source.series.times
-    if asked is not None:
-        return asked, "unit of --dt"
-    if times is None or len(times.values) < 2:
-        return 1.0, "row"
-    since = times.values - times.values[0]
-    if not times.dates:
-        return _slope(since), f"unit of {column}"
-    seconds = _slope(since / np.timedelta64(1, "s"))
-    unit, length = next((each for each in UNITS if each[1] <= seconds), UNITS[-1])
-    return seconds / length, unit
-
-
-def _slope(since: Array) -> float:
-    """Time from row to row, by least squares: single distances vary with jitter and the lengths of months."""
-    rows = np.arange(len(since)) - (len(since) - 1) / 2
-    return float(rows @ since / (rows @ rows))
 
 
 def panels(title: str, unit: str, source: Source, answer: Equations) -> list[Panel]:

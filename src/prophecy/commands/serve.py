@@ -51,7 +51,7 @@ def serve(
         typer.Option(min=1.0, help="Refuse more values a second from one address than this; 400 000 if not given."),
     ] = None,
 ) -> None:
-    """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
+    """Receive live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     with guarded("serve"):

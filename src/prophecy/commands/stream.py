@@ -18,6 +18,7 @@ from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.commands._options import Missing
 from prophecy.fleet import Answers, Fleet
 from prophecy.frames.columns import Hints
+from prophecy.frames.opening import UTF_16, other_than_text
 
 READ = 2**16  # bytes taken at a time at most: the lines that are there are one batch, and one transaction of a state
 LONGEST_LINE = 2**20  # bytes of a line at most; a longer one is malformed
@@ -160,6 +161,7 @@ class Loop:
 
     def __init__(self, lines: Csv | Jsonl, fleet: Fleet, seen: SeenLines, fatal: bool) -> None:
         self.lines, self._fleet, self._seen, self._fatal = lines, fleet, seen, fatal
+        self.answered = 0
 
     def heading(self) -> None:
         heading = self.lines.heading()
@@ -181,6 +183,8 @@ class Loop:
             if starts_file and number == first and short and self.lines.is_header(text.removeprefix("\ufeff")):
                 continue
             heading = short and not self.lines.settled and self.lines.settle(text)
+            while self.lines.notes:
+                say("stream", self.lines.notes.pop(0))
             try:
                 if heading:
                     raise ValueError(f"{text[:200]!r} has no value: a title, names or units")
@@ -198,6 +202,7 @@ class Loop:
         if last < first:
             return
         found = [line for _, line in fresh]
+        self.answered += len(found)
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
             [line.key for line in found], [line.value for line in found], time=self._times(found), note=note
@@ -245,6 +250,8 @@ def _run(loop: Loop, first: int, files: list[Path]) -> None:
     for starts_file, texts in _blocks(files):
         loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
         first += len(texts)
+    if first > 1 and not loop.answered:
+        say("stream", "no line had a value; --column names the field, `prophecy predict` reads files of other forms")
 
 
 def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
@@ -263,6 +270,8 @@ def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
     pieces: list[bytes] = []
     kept, begins = 0, True
     while data := _read(file):
+        if begins:
+            _check_text(data)
         *whole, rest = data.split(b"\n")
         if whole:
             whole[0] = b"".join([*pieces, whole[0][: LONGEST_LINE + 1 - kept]])
@@ -280,8 +289,18 @@ def _read(file: Any) -> bytes:
         return file.read1(READ)  # type: ignore[no-any-return]
 
 
+def _check_text(head: bytes) -> None:
+    """Refuse what has no lines."""
+    kind = "UTF-16 text" if head.startswith(UTF_16) else other_than_text(head)
+    if kind is not None:
+        raise ValueError(f"the input is {kind}, and a stream has lines of UTF-8; `prophecy predict` reads such files")
+
+
 def _text(raw: bytes) -> str:
-    return raw.decode(errors="replace").rstrip("\r\n")
+    try:
+        return raw.decode().rstrip("\r\n")
+    except UnicodeDecodeError:  # as Windows writes it, or damaged
+        return raw.decode("cp1252", errors="replace").rstrip("\r\n")
 
 
 def _print(answers: list[str]) -> None:

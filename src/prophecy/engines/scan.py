@@ -39,7 +39,7 @@ def supports(system: ScaledSystem) -> bool:
     n, root = np.arange(1, system.order + 1), system.B
     legs = np.tril(np.outer(root, root), -1) + np.diag(n)
     same = np.allclose(system.A, legs, rtol=1e-6, atol=0) and np.allclose(root**2, 2 * n - 1, rtol=1e-6)
-    return bool(same) and system.memory in _ENDS
+    return bool(same) and system.memory in _ENDS and system.D != 0
 
 
 def run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None:

@@ -52,8 +52,8 @@ def in_groups(
 def predict(system: System, u: Tensor, state: Tensor | None = None, length: int | None = None) -> tuple[Tensor, Tensor]:
     """Predictions like u and final states (series, N), without gradients; u (series, time) in the system's dtype."""
     check(system, u, state)
-    A, B, C, D = (torch.tensor(np.asarray(part), device=u.device) for part in (system.A, system.B, system.C, system.D))
-    return _blocks(u, A, B, C, D, state, length)
+    A, B, C, D = (torch.tensor(np.asarray(part, system.dtype), device=u.device) for part in system.at(1))
+    return simulate(u, A, B, C, D, state, length)
 
 
 def simulate(
@@ -67,12 +67,6 @@ def simulate(
     for name, tensor in {"A": A, "B": B, "C": C, "D": D}.items():
         if not isinstance(tensor, Tensor) or tensor.dtype != u.dtype or tensor.device != u.device:
             raise TypeError(f"{name} must be a tensor of {u.dtype} on {u.device} like u, got {tensor!r}")
-    return _blocks(u, A, B, C, D, state, length)
-
-
-def _blocks(
-    u: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor, state: Tensor | None, length: int | None
-) -> tuple[Tensor, Tensor]:
     order = len(B)
     x = u.new_zeros(len(u), order) if state is None else state
     if u.numel() == 0:

@@ -129,12 +129,9 @@ def advance(A: Tensor, B: Tensor, x: Tensor, u: Tensor) -> Tensor:
 def _operator(
     u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
 ) -> tuple[Tensor, Tensor]:
+    kernels = _fused(u, observe)
     with exact_products():
-        if _fused(u, observe):
-            from prophecy.engines import triton_blocks
-
-            return triton_blocks.forward(u, x, kernel, observe, reach, power)
-        return forward(u, x, kernel, observe, reach, power)
+        return (forward if kernels is None else kernels.forward)(u, x, kernel, observe, reach, power)
 
 
 @_operator.register_fake
@@ -173,13 +170,13 @@ def _ordered(u: Tensor) -> Tensor:
     return u.new_empty(u.shape[1], u.shape[2], u.shape[0]).permute(2, 0, 1)
 
 
-def _fused(u: Tensor, observe: Tensor) -> bool:
-    """Whether the Triton kernels take it (second derivatives go by torch's products, which are differentiable)."""
+def _fused(u: Tensor, observe: Tensor) -> Any:
+    """The Triton kernels where they take it, else None (second derivatives are those of torch's products)."""
     if not u.is_cuda or importlib.util.find_spec("triton") is None:
-        return False
+        return None
     from prophecy.engines import triton_blocks
 
-    return triton_blocks.takes(u, *observe.shape[1:])
+    return triton_blocks if triton_blocks.takes(u, *observe.shape[1:]) else None
 
 
 def forward(
@@ -224,11 +221,10 @@ def _all_gradients(
     """
     (readouts, length), whole = blocks.kernel.shape[1:], u.shape[2] // blocks.kernel.shape[-1]
     to_kernel = to_observe = to_reach = to_power = None
+    kernels = None if torch.is_grad_enabled() else _fused(u, blocks.observe)
     with exact_products():
-        if _fused(u, blocks.observe) and not torch.is_grad_enabled():
-            from prophecy.engines import triton_blocks
-
-            found = triton_blocks.backward(to_y, to_before, u, before, *blocks, (readout, memory))
+        if kernels is not None:
+            found = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
             to_kernel = None if found.kernel is None else _diagonals(found.kernel)
             return found.u, found.x, to_kernel, *found[3:]
         to_u, q = _adjoint(to_y, to_before, blocks)

@@ -5,15 +5,6 @@ from prophecy.fleet.fleet import Fleet
 from prophecy.fleet.single import Answer, Single, step_bytes
 
 __all__ = [
-    "Answer",
-    "Answers",
-    "Brief",
-    "Event",
-    "Fleet",
-    "Predictions",
-    "Recent",
-    "Refused",
-    "Single",
-    "Summary",
+    "Answer", "Answers", "Brief", "Event", "Fleet", "Predictions", "Recent", "Refused", "Single", "Summary",
     "step_bytes",
-]
+]  # fmt: skip

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from prophecy.fleet.answers import LATE, ROW, same_input
 from prophecy.fleet.events import KINDS
-from prophecy.streams.limits import LARGEST_TIME, MOST
+from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST
 
 LONGEST_KEY = 512  # characters of a key at most
 LONGEST_FACT = 200  # characters of a fact at most, so that none is nested deeply; the longest has 20
@@ -119,7 +119,8 @@ def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[st
 def _other_faults(db: sqlite3.Connection) -> Iterable[str]:
     bad = db.execute(
         "SELECT number FROM events WHERE NOT (number > 0 AND typeof(stream) = 'integer' AND typeof(place) = 'integer' "
-        "AND place >= 0 AND typeof(time) IN ('real', 'null') AND typeof(value) = 'real' AND typeof(score) = 'real' "
+        f"AND place >= 0 AND (time IS NULL OR typeof(time) = 'real' AND abs(time) <= {LARGEST_TIME}) "
+        f"AND typeof(value) = 'real' AND abs(value) <= {LARGEST} AND typeof(score) = 'real' AND abs(score) <= {MOST} "
         f"AND typeof(alarm) = 'real' AND alarm BETWEEN 0 AND 1 AND kind IN {KINDS} "
         "AND dated IN (0, 1) AND typeof(fault) IN ('integer', 'null')) LIMIT 3"
     )

@@ -58,14 +58,19 @@ class Events:
 
     def after(self, since: int, limit: int, stream: int | None, first: bool) -> list[Event]:
         """Events numbered after `since`, oldest first; first: of every disturbance only the one that began it."""
+        asked = (
+            "SELECT number, coalesce((SELECT CAST(key AS BLOB) FROM streams WHERE id = stream), "
+            "(SELECT CAST(key AS BLOB) FROM aside WHERE id = stream), x''), "
+            "time, value, score, alarm, kind, dated, place, coalesce(fault, number) FROM events "
+            "WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) AND (NOT ?4 OR fault IS NULL) ORDER BY number LIMIT ?3"
+        )
+        found = self._db.execute(asked, (since, stream, limit, first))
         return [
-            Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated), place, fault)
-            for number, key, time, value, score, alarm, kind, dated, place, fault in self._db.execute(
-                "SELECT number, coalesce((SELECT key FROM streams WHERE id = stream), "
-                "(SELECT key FROM aside WHERE id = stream AND typeof(key) = 'text'), ''), "
-                "time, value, score, alarm, kind, dated, place, coalesce(fault, number) FROM events "
-                "WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) AND (NOT ?4 OR fault IS NULL) "
-                "ORDER BY number LIMIT ?3",
-                (since, stream, limit, first),
-            )
+            Event(number, readable(key), np.nan if time is None else time, value, score, alarm, kind, dated == 1, *rest)
+            for number, key, time, value, score, alarm, kind, dated, *rest in found
         ]
+
+
+def readable(key: bytes | None) -> str:
+    """A key that may not be text: streams are set aside for that, and are still named."""
+    return (key or b"").decode(errors="backslashreplace")

@@ -26,7 +26,7 @@ from prophecy import _files
 from prophecy.fleet import check
 from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
-from prophecy.fleet.events import Events
+from prophecy.fleet.events import Events, readable
 
 FORMAT = 4  # of the file: raised when older versions could not read it
 APPLICATION = 0x50524F50  # SQLite's application_id of our files: "PROP"
@@ -165,9 +165,12 @@ class Store:
         try:
             yield
             self._db.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself: a full disk, for one
                 self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                way_out = "nothing was changed; is the disk full, or gone?"
+                raise sqlite3.OperationalError(f"{self.name} cannot be written ({error}): {way_out}") from error
             raise
 
     def fact(self, name: str) -> Any:
@@ -230,10 +233,7 @@ class Store:
 
     def aside(self) -> list[Aside]:
         found = self._db.execute("SELECT id, CAST(key AS BLOB), reason, rows FROM aside ORDER BY id")
-        return [
-            Aside(stream, (key or b"").decode(errors="backslashreplace"), reason, np.frombuffer(rows, ROW))
-            for stream, key, reason, rows in found
-        ]
+        return [Aside(stream, readable(key), reason, np.frombuffer(rows, ROW)) for stream, key, reason, rows in found]
 
     def keys(self, search: str | None = None, offset: int = 0, limit: int = -1) -> list[str]:
         """Keys in order, those that contain `search`, from `offset` on; limit -1 is all."""

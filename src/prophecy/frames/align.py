@@ -22,7 +22,7 @@ NEAR = 2.0  # steps between the values around a grid time, at most: farther apar
 DEGREE = 9  # of the splines: with twenty samples a turn they are read to 1e-9 of the range, those of degree 5 to 1e-7
 OUTSIDE = 1e-6  # steps beyond the first or last value: rounding of times
 HOLE = 10_000  # grid times: a hole longer than this and than all rows together ends what came before it
-SHARED = ("columns", "time", "key")  # what `forecast` takes too; the rest is said to `read_table`, which reads files
+SHARED = ("columns", "time", "key")  # what `forecast` takes too; the rest is said to `read_table`
 
 
 class WaysOut(NamedTuple):
@@ -45,7 +45,7 @@ class WaysOut(NamedTuple):
         if self.option == "?":
             return f"?{name}={value}"
         said = f"{name}={value!r}" if value else f"{name}="
-        return said if name in SHARED else f"prophecy.frames.collect.read_table(path, {said})"
+        return said if name in SHARED else f"prophecy.frames.collect.read_table(data, {said})"
 
     def keyed(self, *names: str) -> str:
         """How to name the columns that tell series apart."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.columns import Hints
+from prophecy.frames.columns import Hints, plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
 from prophecy.frames.times import Times, joined
@@ -23,27 +23,27 @@ DUPLICATES = ("refuse", "mean")
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Rows of all series: the number of each one's key, values, times."""
 
     codes: NDArray[np.int64]
     values: Array
     times: Times | None
 
-    def __getitem__(self, rows: NDArray[np.int64]) -> _Rows:
-        return _Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
+    def __getitem__(self, rows: NDArray[np.int64]) -> Rows:
+        return Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
 
-    def newest(self, most: int) -> _Rows:
+    def newest(self, most: int) -> Rows:
         """Without all but the newest rows of each series."""
         order = np.lexsort((np.arange(len(self.codes)) if self.times is None else self.times.values, self.codes))
         ends = np.cumsum(np.bincount(self.codes))[self.codes[order]]
         return self[np.sort(order[ends - np.arange(len(order)) <= most])]
 
 
-def _joined(parts: Sequence[_Rows]) -> _Rows:
+def _joined(parts: Sequence[Rows]) -> Rows:
     times = [part.times for part in parts if part.times is not None]
     codes, values = np.concatenate([part.codes for part in parts]), np.concatenate([part.values for part in parts])
-    return _Rows(codes, values, joined(times) if times else None)
+    return Rows(codes, values, joined(times) if times else None)
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,15 @@ class Collected:
     rows: int
 
 
-def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
-    """Read a whole table, keeping the newest `context` rows of every series.
-
-    failed: takes what is wrong with single series, which is raised without it.
-    """
-    parts: list[_Rows] = []
+def gathered(table: Table, context: int = 10**9) -> tuple[Rows, dict[Key, int], int]:
+    """The rows of a whole table, the number of each key, and how many rows were read; of more than `Sizes.cells` the
+    newest `context` of every series."""
+    parts: list[Rows] = []
     numbers: dict[Key, int] = {}
     cells = rows = 0
     for batch in table.batches:
         block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
-        parts.append(_Rows(table.codes(batch, numbers), block, table.times(batch, rows + 1)))
+        parts.append(Rows(table.codes(batch, numbers), block, table.times(batch, rows + 1)))
         rows += len(block)
         cells += block.size
         if cells > table.sizes.cells:
@@ -73,7 +71,15 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
             cells = parts[0].values.size
     if not rows:
         raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
-    whole, sources = _joined(parts), {}
+    return _joined(parts), numbers, rows
+
+
+def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
+    """Read a whole table, keeping the newest `context` rows of every series.
+
+    failed: takes what is wrong with single series, which is raised without it.
+    """
+    (whole, numbers, rows), sources = gathered(table, context), {}
     for key, mine in zip(numbers, rows_by_code(whole.codes), strict=True):
         try:
             sources[key] = _source(table, key, whole[mine], context)
@@ -84,7 +90,7 @@ def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | N
     return Collected(table, sources, rows)
 
 
-def _source(table: Table, key: Key, rows: _Rows, context: int) -> Source:
+def _source(table: Table, key: Key, rows: Rows, context: int) -> Source:
     roles, ways = table.roles, table.layout.ways
     try:
         series = align(rows.values, rows.times, table.layout.asked.duplicates == "mean", ways)
@@ -100,13 +106,13 @@ def _source(table: Table, key: Key, rows: _Rows, context: int) -> Source:
     return Source(series, roles.values, len(roles.values) == 1, table.kind, key if roles.keys else None, remarks)
 
 
-def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
-    """A file as a table of series, to be given to `forecast` and the like in place of its name.
+def read_table(data: Any, **said: Any) -> Collected:
+    """A file or frame as a table of series, to be given to `forecast` and the like in its place.
 
     said: what is not to be found by content (`prophecy.frames.columns.Hints`): key, columns, time, time_format,
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
-    return collected(path, Hints(**said))
+    return collected(data, Hints(**said))
 
 
 def is_table(data: Any) -> bool:
@@ -207,7 +213,10 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
         values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
         values = values[:, 0] if np.ndim(data[0]) == 0 else values
     if values.dtype.kind == "U" and values.ndim:
-        raise TypeError(f"data holds text, such as {values.flat[0]!s:.80}; turn it into numbers: np.array(data, float)")
+        cell = next((str(cell) for cell in values.flat if plain_numbers([str(cell)]) is None), None)
+        if cell is not None:
+            raise TypeError(f"data holds text that is no number, such as {cell!r:.80}; None and NaN are missing values")
+        raise TypeError("data holds numbers written as text; turn them into numbers: np.array(data, float)")
     if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
         raise TypeError(
             f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"

@@ -32,7 +32,7 @@ _SPACES = " \u00a0\u202f\u2009"
 _SIGNS = "+-\u2212\u2013"
 _DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
 _UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
-_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters only behind a fraction: 12a is a name
+_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters behind a fraction, or of a whole column
 _MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
 _PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
 _GROUPED = {
@@ -44,7 +44,7 @@ _GROUPED = {
 def is_missing(cell: str, more: frozenset[str] = frozenset()) -> bool:
     """Whether a cell means "no value": empty, without a letter or digit (-, ---, ?), a usual word, or one of `more`."""
     text = cell.strip().lower()
-    return text in _ABSENT or text in more or not any(letter.isalnum() for letter in text)
+    return text in _ABSENT or text in more or not (text[:1].isalnum() or any(letter.isalnum() for letter in text))
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Parsed:
         return value if math.isfinite(value) else None
 
 
-def parsed(cell: str) -> Parsed | None:
-    """The parts of a cell that may be a number; None where it is none by any mark.
+def parsed(cell: str, unit: str = "") -> Parsed | None:
+    """The parts of a cell that may be a number; None where it is none by any mark. unit: that of its column.
 
     >>> parsed("(1.234,50 €)")
     Parsed(negative=True, digits='1.234,50', exponent='', unit='€')
@@ -75,7 +75,7 @@ def parsed(cell: str) -> Parsed | None:
     text = cell.strip()
     brackets = text.startswith("(") and text.endswith(")")
     text = text[1:-1].strip() if brackets else text
-    negative, unit = brackets, ""
+    negative, usual, unit = brackets, unit, ""
     for _ in range(2):  # a sign before or behind a currency
         if text[:1] and text[0] in _SIGNS:
             negative, text = negative or text[0] != "+", text[1:].lstrip(_SPACES)
@@ -89,7 +89,8 @@ def parsed(cell: str) -> Parsed | None:
         negative, rest = True, ""
     attached = not rest[:1].isspace() and digits == match[1]
     rest = rest.strip()
-    if rest and (unit or not _UNIT.fullmatch(rest) or (attached and rest[0] not in _ATTACHED and digits.isdigit())):
+    named = attached and rest[:1] not in _ATTACHED and digits.isdigit() and rest != usual
+    if rest and (unit or not _UNIT.fullmatch(rest) or named):
         return None
     return Parsed(negative, digits, match[2] or "", unit or rest)
 
@@ -105,7 +106,7 @@ class NumberStyle:
 
     def read(self, cell: str) -> float | None:
         """A cell as a number; None where it is none, or has another unit than the column."""
-        found = parsed(cell)
+        found = parsed(cell, self.unit)
         return None if found is None or found.unit not in ("", self.unit) else found.value(self.decimal)
 
 
@@ -115,9 +116,16 @@ def number(cell: str, decimal: str) -> float | None:
     return None if found is None else found.value(decimal)
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number by some decimal mark."""
-    found = parsed(cell)
+def shared_unit(cells: Sequence[str]) -> str:
+    """The letters that follow the digits of nearly all cells at once, such as 12k and 7k; 12a alone is a name."""
+    ends = [found[1] for cell in cells if (found := re.fullmatch(r"\d+([^\W\d_]{1,3})", cell))]
+    usual = max(sorted(set(ends)), key=ends.count, default="")
+    return usual if len(ends) > 1 and ends.count(usual) >= MOSTLY * len(cells) else ""
+
+
+def is_number(cell: str, unit: str = "") -> bool:
+    """Whether a cell is a number by some decimal mark. unit: that of its column."""
+    found = parsed(cell, unit)
     return found is not None and (found.value(".") is not None or found.value(",") is not None)
 
 
@@ -161,7 +169,8 @@ def column_style(name: str, cells: Sequence[str], given: str | None, others: str
     if "." in marks and "," in marks and given is None:
         raise ValueError(two_ways(name, marks["."], marks[","], way_out))
     decimal = given or next((mark for mark in ".," if mark in marks), others)
-    found = [one for one in map(parsed, cells) if one is not None and one.value(decimal) is not None]
+    shared = shared_unit(cells)
+    found = [one for cell in cells if (one := parsed(cell, shared)) is not None and one.value(decimal) is not None]
     units = [one.unit for one in found if one.unit]
     grouped = any(_PLAIN[decimal].fullmatch(one.digits) is None for one in found)
     unit = max(sorted(set(units)), key=units.count, default="")
@@ -210,25 +219,54 @@ class Hints:
 def text_of(cell: Any) -> str:
     """A cell of any type as a CSV would have it: "" where it is missing, no time of day at midnight."""
     if isinstance(cell, str):
-        return cell
+        return cell.strip()
     if isinstance(cell, datetime):
         return "" if cell != cell else cell.isoformat(sep=" ").removesuffix(" 00:00:00")
     return "" if cell is None or cell != cell else str(cell)
 
 
+def texts_of(cells: Sequence[Any]) -> list[str]:
+    """`text_of` of all cells; text alone, as of a CSV, is read at once."""
+    return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
+
+
+def plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Numbers and text of plain numbers at once, NaN where cells are empty; None where one of them is neither."""
+    if "_" in "".join(cell for cell in cells if isinstance(cell, str)):
+        return None  # 1_000 is a number for Python alone
+    with suppress(ValueError, TypeError):
+        found = np.array([np.nan if cell is None or cell == "" else cell for cell in cells], dtype=np.float64)
+        return None if np.isinf(found).any() else found
+    return None
+
+
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
-    kinds = [_kind(text) for text in map(text_of, cells) if not is_missing(text, asked.absent)]
-    if not kinds:
+    texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
+    if not texts:
         return "empty"
+    unit = shared_unit(texts)
+    kinds = [_kind(text, unit) for text in texts]
     usual = max(dict.fromkeys(kinds), key=kinds.count)
     return usual if kinds.count(usual) >= MOSTLY * len(kinds) else "text"
 
 
-def _kind(cell: str) -> str:
-    tests = [("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)]
-    worded = any(letter.isalpha() for letter in cell)  # 2005 Q1 is a date, though Q1 might be a unit
-    return next((kind for kind, fits in (tests[1:2] * worded + tests) if fits(cell)), "text")
+def _kind(cell: str, unit: str = "") -> str:
+    worded = any(letter.isalpha() for letter in cell)
+    if worded and dates.is_date(cell):  # 2005 Q1 is a date, though Q1 might be a unit
+        return "date"
+    if is_number(cell, unit):
+        return "number"
+    return "date" if dates.is_date(cell) else "clock" if dates.is_time_of_day(cell) else "text"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a text table is written. skip: lines before its first row."""
+
+    separator: str
+    encoding: str
+    skip: int
 
 
 @dataclass(frozen=True)
@@ -237,7 +275,7 @@ class Layout:
     typed (dates) and bool.
 
     strict: the columns of a frame, which a program has named: nothing is chosen among them that content alone suggests.
-    pieces: the rows, as narwhals frames. notes: what was found.
+    pieces: the rows, as narwhals frames. notes: what was found. form: of text files.
     """
 
     path: str
@@ -249,6 +287,7 @@ class Layout:
     strict: bool = False
     pieces: Iterable[Any] = ()
     notes: Sequence[str] = ()
+    form: Form | None = None
 
     @property
     def ways(self) -> WaysOut:
@@ -266,16 +305,12 @@ class Layout:
 
     def numbers(self, name: str) -> NDArray[Any]:
         """The first cells as numbers, those that are none left out."""
-        style, cells = self.styles.get(name, NumberStyle()), self.column(name)
-        found = None
-        if style.plain:  # by NumPy at once, unless some cell is no number
-            with suppress(ValueError, TypeError):
-                found = np.array(["nan" if cell == "" else cell for cell in cells], dtype=np.float64)
+        style = self.styles.get(name, NumberStyle())
+        found = plain_numbers(self.column(name)) if style.plain else None
         if found is None:
             read = map(style.read, self.texts(name))
             found = np.array([value for value in read if value is not None], dtype=np.float64)
-        found = found[~np.isnan(found) & ~np.isin(found, self.asked.codes)]
-        return found if np.isfinite(found).all() else np.empty(0)
+        return found[np.isfinite(found) & ~np.isin(found, self.asked.codes)]
 
     def code(self, name: str) -> str | None:
         """A note about a number that comes again and again, further from all others than these are from each other."""
@@ -307,19 +342,19 @@ def described(
     names: Sequence[str],
     cells: Sequence[Sequence[Any]],
     asked: Hints,
-    separator: str = ";",
-    kinds: Sequence[str] | None = None,
+    form: Form | None,
+    kinds: Sequence[str],
 ) -> Layout:
     """The kinds of columns by their first cells, and the notation of numbers in text by each column as a whole.
 
     kinds: those of columns whose type says it, "" of text.
     """
-    given = kinds or [""] * len(names)
     judged = [
-        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(given, cells, strict=True)
+        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(kinds, cells, strict=True)
     ]
-    found = [kind or kind_of(column, asked) for kind, column in zip(given, judged, strict=True)]
+    found = [kind or kind_of(column, asked) for kind, column in zip(kinds, judged, strict=True)]
     telling = [column for kind, column in zip(found, judged, strict=True) if kind in ("number", "date")]
+    separator = ";" if form is None else form.separator
     mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(telling, separator)
     notes, styles = [], {}
     for name, kind, column in zip(names, found, judged, strict=True):
@@ -338,4 +373,4 @@ def described(
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
     if any(style.grouped for style in styles.values()):
         notes.append("marks between thousands taken out")
-    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes)
+    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes, form=form)

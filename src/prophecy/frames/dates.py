@@ -28,20 +28,21 @@ PATTERNS = (
 """Dates with points are day first, as everywhere they are written so."""
 
 _NAMES = (
-    "jan january januar janvier enero gennaio", "feb february februar février febrero febbraio",
-    "mar march mär märz mrz mars marzo", "apr april avril abril aprile", "may mai mayo maggio",
-    "jun june juni juin junio giugno", "jul july juli juillet julio luglio", "aug august août agosto",
-    "sep sept september septembre septiembre settembre", "oct october okt oktober octobre octubre ottobre",
-    "nov november novembre noviembre", "dec december dez dezember décembre diciembre dicembre",
+    "january januar janvier enero gennaio janeiro januari", "february februar février febrero febbraio fevereiro",
+    "march märz mars marzo março maart mrz mrt", "april avril abril aprile", "may mai mayo maggio maio mei",
+    "june juni juin junio giugno junho", "july juli juillet julio luglio julho",
+    "august août aout agosto augustus", "september septembre septiembre settembre setembro",
+    "october oktober octobre octubre ottobre outubro", "november novembre noviembre novembro",
+    "december dezember décembre diciembre dicembre dezembro",
 )  # fmt: skip
-_MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _PIECES = {
     "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
     "b": r"(?P<b>[^\W\d_]{3,10})\.?", "B": r"(?P<b>[^\W\d_]{3,10})", "G": r"(?P<G>[12]\d{3})",
     "V": r"(?P<V>0[1-9]|[1-4]\d|5[0-3])",
-    "u": r"(?P<u>[1-7])", "q": r"(?P<q>[1-4])", "j": r"(?P<j>\d{3})", "a": r"[^\W\d_]{2,10}\.?", "A": r"[^\W\d_]{2,10}",
+    "u": r"(?P<u>[1-7])", "q": r"(?P<q>[1-4])", "j": r"(?P<j>\d{1,3})",
+    "a": r"[^\W\d_]{2,10}\.?", "A": r"[^\W\d_]{2,10}",
     "H": r"(?P<H>[01]?\d|2[0-4])", "I": r"(?P<I>0?[1-9]|1[0-2])", "M": r"(?P<M>[0-5]?\d)", "S": r"(?P<S>[0-5]?\d|60)",
     "f": r"(?P<f>\d{1,9})", "p": r"(?P<p>[AaPp]\.?[Mm]\.?)", "z": r"(?P<z>Z|[+-]\d{2}(?::?\d{2})?)", "%": "%",
 }  # fmt: skip
@@ -49,9 +50,9 @@ _CLOCK = (
     r"(?:(?P<sep>[T ]|,? +)(?P<H>[01]?\d|2[0-4])(?P<colon>[:.hH])(?P<M>[0-5]\d)(?:[:.](?P<S>[0-5]\d|60)"
     r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
 )
-_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4]):([0-5]\d)(:([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
-_COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?")
+_COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
 JUDGED = 400  # cells looked at for the first that is a date
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
@@ -72,6 +73,14 @@ def is_time_of_day(cell: str) -> bool:
 
 
 @lru_cache(maxsize=256)
+def month_of(word: str) -> int | None:
+    """The month that a word is the name of, or the first three letters or more of one; None where it is of no month,
+    or of several."""
+    found = {k for k, names in enumerate(_NAMES, 1) for name in names.split() if name.startswith(word.lower())}
+    return found.pop() if len(found) == 1 and len(word) > 2 else None
+
+
+@lru_cache(maxsize=256)
 def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
     parts = re.split("%(.)", pattern)
     text = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
@@ -82,7 +91,8 @@ def _fields(pattern: str, cell: str, whole: bool = False) -> dict[str, Any] | No
     """The parts of a cell by a pattern; None where it does not fit. whole: the pattern has the time of day in it."""
     match = _compiled(pattern, whole).fullmatch(cell.strip())
     if match is None and pattern == "%Y%m%d" and not whole and (compact := _COMPACT.fullmatch(cell.strip())):
-        return _fields(pattern, f"{compact[1]} {compact[2]}:{compact[3]}:{compact[4] or '00'}")
+        day, hour, minute, second, zone = compact.groups("")
+        return _fields(pattern, f"{day} {hour}:{minute}:{second or '00'}{zone}")
     return None if match is None else match.groupdict()
 
 
@@ -110,7 +120,7 @@ def _day(found: dict[str, Any]) -> int | None:
     """The day of a cell's parts, counted from 1970; None where there is none."""
     year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
     month = 3 * int(found["q"]) - 2 if found.get("q") else int(found.get("m") or 1)
-    month = _MONTHS.get(found["b"].lower(), 0) if found.get("b") else month
+    month = month_of(found["b"]) or 0 if found.get("b") else month
     try:
         if found.get("G"):
             day = date.fromisocalendar(int(found["G"]), int(found["V"] or 1), int(found.get("u") or 1))
@@ -164,7 +174,20 @@ def _unreadable(cells: Sequence[str], name: str, way_out: Way, wrong: str | None
         return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
     if wrong is not None:
         return f"column {name!r} holds {wrong!r} and others among its dates; correct them, or leave the cells empty"
-    return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out('%d.%m.%Y %H:%M')}"
+    said = way_out(_with_rest(cells[0]) or "%d.%m.%Y %H:%M")
+    return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {said}"
+
+
+def _with_rest(cell: str) -> str | None:
+    """The pattern of a cell that begins with a date and goes on with words: `%Y-%m-%d %H:%M CET`."""
+    words = cell.split()
+    for size in range(len(words) - 1, 0, -1):
+        start, rest = " ".join(words[:size]), " ".join(words[size:])
+        pattern = next((pattern for pattern in PATTERNS if _moment(pattern, start) is not None), None)
+        if pattern is not None:
+            clock = {0: "", 1: " %H:%M"}.get(start.count(":"), " %H:%M:%S")
+            return f"{pattern}{clock} {rest}"
+    return None
 
 
 def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: Way) -> tuple[Style, str | None]:

@@ -9,18 +9,20 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prophecy.frames.columns import Hints, Layout, described, is_number, text_of
+from prophecy.frames.heading import of_rows
 from prophecy.frames.opening import Opened
 from prophecy.frames.source import DATES
-from prophecy.frames.text import header_of, said_about
 
-LINES = 50_000  # rows of objects per piece: some megabytes
+if TYPE_CHECKING:
+    from prophecy.frames.table import Stray
+
 ROWS = 1 << 18  # rows of arrays per piece: 2 MB of each column
-LOOKED = 10_000  # rows read to find roles: about as many as the first megabyte of a CSV has
+LOOKED = 10_000  # rows read to find names, kinds and roles of columns
 DEEPEST = 50  # levels of nested JSON objects whose keys are columns: far below Python's limit of 1 000 calls
 UNPACKED = 1 << 29  # bytes an Excel file may unfold to
 SHEET_CELLS = 20_000_000  # of a sheet: 20 columns of the million rows Excel has
@@ -28,7 +30,7 @@ SHEET_CELLS = 20_000_000  # of a sheet: 20 columns of the million rows Excel has
 Row = Sequence[Any]
 
 
-def read_json(opened: Opened, asked: Hints) -> Layout:
+def read_json(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     """An object a line, or (a file that begins with a bracket) one array of objects."""
     if opened.kind == "json":
         found = _parsed(opened.stream.read(), "", "write an object per line")
@@ -41,7 +43,8 @@ def read_json(opened: Opened, asked: Hints) -> Layout:
         objects = (_flat(_parsed(line, f"{place} is ", "correct or remove it"), place) for place, line in lines)
     first = list(islice(objects, LOOKED))
     names = tuple(dict.fromkeys(name for row in first for name in row))
-    return _of_rows(opened, asked, names, ([row.get(name) for name in names] for row in chain(first, objects)))
+    rows = enumerate(([row.get(name) for name in names] for row in chain(first, objects)), 1)
+    return of_rows(opened.path, rows, asked, stray, piece, names)
 
 
 def _parsed(text: str | bytes, where: str, way_out: str) -> Any:
@@ -68,29 +71,7 @@ def _flat(row: Any, where: str, prefix: str = "", depth: int = 0) -> dict[str, A
     return made
 
 
-def _of_rows(opened: Opened, asked: Hints, names: tuple[str, ...], rows: Iterator[Row]) -> Layout:
-    """A table of rows whose cells have any type: text from here on, but numbers among numbers are so by their type."""
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    first = list(islice(rows, LOOKED))
-    if not first:
-        raise ValueError("there are no rows; a table needs at least two")
-    cells = list(zip(*first, strict=True))
-    types = [{type(cell) for cell in column} - {type(None)} for column in cells]
-    kinds = ["number" if found and found <= {int, float} else "" for found in types]
-    layout = described(opened.path, names, cells, asked, kinds=kinds)
-
-    def frame(held: list[Row]) -> Any:
-        columns = ([text_of(cell) for cell in column] for column in zip(*held, strict=True))
-        made = [pa.array(column, pa.string()) for column in columns]
-        return nw.from_native(pa.table(made, names), eager_only=True)
-
-    pieces = chain([first], iter(lambda: list(islice(rows, LINES)), []))
-    return replace(layout, pieces=map(frame, pieces))
-
-
-def read_excel(opened: Opened, asked: Hints) -> Layout:
+def read_excel(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     """A sheet, the first that holds a table unless one is named; titles and units are found as in text."""
     try:
         import openpyxl
@@ -122,12 +103,8 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
         raise ValueError(f"is not a readable Excel file: {error}; save it again, or as CSV") from None
     if not rows:
         raise ValueError("no sheet holds a table of at least two rows; name another file, or save the table as CSV")
-    rows = rows[asked.skip or 0 :]
-    texts = [[text_of(cell) for cell in row] for row in rows]
-    names, header, start = header_of(opened.path, texts, asked)
-    made = _of_rows(opened, asked, names, (row[: len(names)] for row in rows[start:]))
-    notes = [*made.notes, *said_about(texts[:start], header, start, len(names))]
-    return replace(made, notes=[*notes, f"sheet {title!r} of {len(sheets)}"] if len(sheets) > 1 else notes)
+    made = of_rows(opened.path, enumerate(rows[asked.skip or 0 :], 1), asked, stray, piece)
+    return replace(made, notes=[*made.notes, *[f"sheet {title!r} of {len(sheets)}"] * (len(sheets) > 1)])
 
 
 def _has_numbers(rows: list[Row]) -> bool:
@@ -151,7 +128,7 @@ def _sheet_rows(sheet: Any) -> list[Row]:
     return [(*row, *[None] * (width - len(row)))[:width] for row in rows]
 
 
-def read_parquet(opened: Opened, asked: Hints) -> Layout:
+def read_parquet(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     """Columns of any type."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -163,7 +140,7 @@ def read_parquet(opened: Opened, asked: Hints) -> Layout:
     return of_frames(opened.path, (pa.Table.from_batches([batch]) for batch in file.iter_batches(ROWS)), asked)
 
 
-def read_npy(opened: Opened, asked: Hints) -> Layout:
+def read_npy(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     """(time,) or (time, series): a column is a series, as in any table."""
     import pyarrow as pa
 
@@ -198,5 +175,5 @@ def of_frames(path: str, pieces: Iterator[Any], asked: Hints) -> Layout:
         there = [cell for cell in column if cell is not None] if kind == nw.Object else []
         dated = kind in (nw.Date, nw.Datetime) or (bool(there) and all(isinstance(cell, DATES) for cell in there))
         kinds.append("typed" if dated else "number" if kind.is_numeric() else "bool" * (kind == nw.Boolean))
-    layout = described(path, head.columns, cells, asked, kinds=kinds)
+    layout = described(path, head.columns, cells, asked, None, kinds)
     return replace(layout, pieces=chain([first], frames))

@@ -79,6 +79,8 @@ def open_bytes(source: str | bytes) -> Opened:
     if isinstance(source, bytes):
         raw: Any = io.BytesIO(source)
         _refuse_markup("the table", source[:256])
+        if (called := other_than_text(source)) is not None:
+            raise ValueError(f"the table is {called}, and text is read here; save it as CSV")
         return Opened("the table", "csv", Replay(raw), raw, 0)
     path = source
     if path != "-" and Path(path).is_dir():
@@ -111,7 +113,18 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 KINDS = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "excel"}
 """What a file is, by its first bytes; others are text."""
 
-ENDINGS = {".parquet": "a Parquet", ".pq": "a Parquet", ".npy": "an .npy", ".xlsx": "an Excel"}
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks that such text begins with
+
+CALLED = {"parquet": "a Parquet file", "npy": "an .npy file", "excel": "an Excel file"}
+
+
+def other_than_text(head: bytes) -> str | None:
+    """What something is called that is no text, by its first bytes; None for text."""
+    others = {first: CALLED[kind] for first, kind in KINDS.items()} | dict.fromkeys(PACKED, "packed")
+    return next((called for first, called in others.items() if head.startswith(first)), None)
+
+
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".npy": "npy", ".xlsx": "excel"}
 
 
 def _kind(path: str, stream: Replay) -> str:
@@ -122,7 +135,7 @@ def _kind(path: str, stream: Replay) -> str:
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise ValueError(f"{path} is an old Excel file (.xls); save it as .xlsx or CSV")
     if ending in ENDINGS:
-        raise ValueError(f"{path} is not {ENDINGS[ending]} file: it begins with {magic!r}; name it for what it is")
+        raise ValueError(f"{path} is not {CALLED[ENDINGS[ending]]}: it begins with {magic!r}; name it for what it is")
     start = _refuse_markup(path, stream.head(256))
     return {b"{": "jsonl", b"[": "json"}.get(start[:1], "csv")
 
@@ -140,7 +153,7 @@ def _refuse_markup(path: str, head: bytes) -> bytes:
 
 def encoding_of(path: str, head: bytes) -> str:
     """utf-8, utf-16 (by its mark), or where it is neither but has no control codes Windows-1252 or Latin-1."""
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if head.startswith(UTF_16):
         try:
             head[: len(head) // 2 * 2].decode("utf-16")
         except UnicodeDecodeError:

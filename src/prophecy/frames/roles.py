@@ -39,13 +39,14 @@ KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_
 """Names under which text tells series apart, and whole numbers that come again do."""
 
 PARTS = {
-    "%Y": ("year", "yyyy", "yy", "yr", "jahr", "año", "année", "anno"),
+    "%Y": ("year", "yyyy", "yy", "yr", "jahr", "año", "année", "anno"), "%j": ("doy", "yday", "jday", "julian"),
     "%m": ("month", "mm", "mo", "mon", "monat", "mes"), "%d": ("day", "dd", "dy", "tag"),
     "%H": ("hour", "hh", "hr", "stunde"), "%M": ("minute", "mn", "mi", "min", "mm"),
 }  # fmt: skip
-"""Names of columns that hold the parts of a date, the coarsest first."""
+"""Names of columns that hold the parts of a date, the coarsest first; the day of the year stands for month and day."""
 
 USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
+UNNAMED = "Unnamed: "  # what pandas calls columns without a name, with their number
 MOST_KEYS = 8  # columns that are tried as keys, alone and together
 JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
@@ -96,15 +97,15 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     others = [name for name in layout.names if name not in {*taken, *values}]
     if not asked.columns:
         if asked.header is None:
-            spread_over_columns(values, asked)
+            spread_over_columns(layout.names, asked)
         if not values:
             nearest = max(filter(layout.texts, others), key=lambda name: len(layout.numbers(name)), default=None)
             empty = f"all cells of {others[0]!r} are empty" if others else f"choose with {ways('column')}"
             advice = empty if nearest is None else layout.why_text(nearest)
             raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
-        words = [repr(name) for name in others if layout.kind(name) in ("text", "bool")]
-        if words:
-            notes.append(f"column{'s' * (len(words) > 1)} {', '.join(words)} left out: no numbers")
+        for why, kinds in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
+            left = [repr(name) for name in others if layout.kind(name) in kinds]
+            notes += [f"column{'s' * (len(left) > 1)} {', '.join(left)} left out: {why}"] if left else []
     for name in values:
         if name in taken:
             raise ValueError(
@@ -124,7 +125,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
 def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool, notes: list[str]) -> tuple[str, ...]:
     """Columns of numbers that are predicted: beside a key `value` alone, and none that count the rows."""
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
-    values = [name for name in free if name] or free
+    values = [name for name in free if name and not name.startswith(UNNAMED)] or free
     lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"
     alone = [name for name in values if name.lower() == lonely][:1] if keys else []
     if alone and len(values) > 1:
@@ -155,18 +156,18 @@ def _key(layout: Layout, taken: set[str]) -> tuple[str, ...]:
 
 
 def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], moments: Sequence[Any] | None) -> None:
-    """Refuse a table of many series without a key: times come again with other numbers, and a column of text, or of a
-    few whole numbers, tells their rows apart."""
+    """Refuse a table of many series without a key: times come again in rows that differ, and a column of text, or of a
+    few whole numbers, tells them apart."""
 
     def rows(names: Sequence[str]) -> list[tuple[str, ...]]:
         return list(zip(*(map(str, layout.column(name)) for name in names), strict=True))
 
     def is_code(name: str) -> bool:
         kinds = {str(cell) for cell in layout.column(name)}
-        return 2 * len(kinds) <= len(numbers) and all(kind.removesuffix(".0").isdigit() for kind in kinds)
+        return 2 * len(kinds) <= len(whole) and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
-    moments, numbers = rows(times) if times else moments, rows(values)
-    if not moments or len(numbers) != len(moments) or len(set(moments)) == len(set(zip(moments, numbers, strict=True))):
+    moments, whole = rows(times) if times else moments, rows(layout.names)
+    if not moments or len(whole) != len(moments) or len(set(moments)) == len(set(zip(moments, whole, strict=True))):
         return
     texts, codes = (
         [name for name in layout.names if layout.kind(name) == kind and name not in times]
@@ -186,17 +187,20 @@ def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], m
 
 
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
-    """Refuse a table whose columns are moments: years, or dates, with a row for each series."""
+    """Refuse a table whose columns are moments, years, months or dates, with a row for each series or year."""
     dated = [name for name in names if dates.is_date(name) and not name.isdigit()]
-    years = [int(name) for name in names if name.isdigit() and YEARS[0] <= int(name) <= YEARS[1]]
-    rising = len(years) >= 3 and all(b - a == 1 for a, b in itertools.pairwise(years))
-    if rising or len(dated) >= 3:
-        first, last = (years[0], years[-1]) if rising else (dated[0], dated[-1])
-        others = [name for name in names if name not in dated and not name.isdigit()]
+    years = {name: int(name) for name in names if name.isdigit() and YEARS[0] <= int(name) <= YEARS[1]}
+    months = {name: month for name in names if (month := dates.month_of(name)) is not None}
+    rising = (list(some) for some in (years, months) if all(b - a == 1 for a, b in itertools.pairwise(some.values())))
+    across = next((some for some in (*rising, dated) if len(some) >= 3), [])
+    if across:
+        others = [name for name in names if name not in across]
+        called = "month" if across[0] in months else "time"
         anyway = "" if asked.ways.option == "=" else f"; if they are names of series, {asked.ways('header')}"
         raise ValueError(
-            f"its columns are times ({first} … {last}), one row a series; transpose it, so that every time is a row: "
-            f"with pandas, table.melt({others!r}, var_name='time'), or table.set_index({others[:1]!r}).T{anyway}"
+            f"its columns are times ({across[0]} … {across[-1]}), one row a series; transpose it, so that every time "
+            f"is a row: with pandas, table.melt({others!r}, var_name={called!r}), or "
+            f"table.set_index({others[:1]!r}).T{anyway}"
         )
 
 
@@ -235,13 +239,17 @@ def _clock(layout: Layout, times: Sequence[str], free: Sequence[str], notes: lis
 
 def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
     """Columns for the year, the month and so on, by the pattern of each; they end where one is missing."""
+    words = [name for name in free if layout.kind(name) == "text" and all(map(dates.month_of, layout.texts(name)))]
+    left = [name for name in free if layout.kind(name) == "number" or name in words]
+    by_day = any(name.lower() in PARTS["%j"] for name in left)
     found: dict[str, str] = {}
-    left = [name for name in free if layout.kind(name) == "number"]
     for pattern, names in PARTS.items():
+        if pattern in (("%m", "%d") if by_day else ("%j",)):
+            continue
         name = next((name for name in left if name.lower() in names), None)
         if name is None:
             break
-        found[pattern] = name
+        found["%b" if name in words else pattern] = name
         left.remove(name)
     texts = [" ".join(row) for row in zip(*(layout.texts(name)[:20] for name in found.values()), strict=False)]
     return found if len(found) > 1 and _fits(texts, " ".join(found)) else {}
@@ -342,6 +350,11 @@ def _words(name: str) -> list[str]:
 
 def _is_of(name: str, words: frozenset[str]) -> bool:
     return bool(found := {*_words(name)}) and found <= words
+
+
+def is_time_name(name: str) -> bool:
+    """Whether numbers under a name are times whatever they are: `t`, `time [s]`, but not `min`."""
+    return _is_of(name, UNITS) and _words(name)[0] in CLOCKS
 
 
 def _names_time(layout: Layout, name: str) -> bool:

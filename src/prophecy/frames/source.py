@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prophecy.frames.table import Stray
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
+UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))  # longest first, in seconds
 EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EXCEL_DAY = 25_569  # 1970-01-01 in days since 1899-12-30
 _NO_TIME = np.iinfo(np.int64).min  # NumPy's NaT
@@ -103,7 +104,7 @@ class TimeColumn:
 
 def _text(cells: tuple[Any, ...]) -> str | None:
     """The parts of a date as text; None where one is missing."""
-    texts = [text_of(cell).strip() for cell in cells]
+    texts = [text_of(cell) for cell in cells]
     return None if any(map(is_missing, texts)) else " ".join(texts)
 
 
@@ -235,6 +236,19 @@ class Source:
         """The times of the rows."""
         return None if self.series.times is None else native_times(self.series.times, self.kind)
 
+    def spacing(self) -> tuple[float, str]:
+        """Time from row to row and its unit, by least squares: single distances vary with jitter and months."""
+        times = self.series.times
+        if times is None or len(times.values) < 2:
+            return 1.0, "row"
+        since = (times.values - times.values[0]) / (np.timedelta64(1, "s") if times.dates else 1.0)
+        rows = np.arange(len(since)) - (len(since) - 1) / 2
+        apart = float(rows @ since / (rows @ rows))
+        if not times.dates:
+            return apart, f"unit of {self.kind.time or 'time'}"
+        unit, length = next((each for each in UNITS if each[1] <= apart), UNITS[-1])
+        return apart / length, unit
+
     def by_column(self) -> dict[str, Source]:
         """Every variable as a series of its own."""
         parts = {name: self.series.values[:, i : i + 1] for i, name in enumerate(self.names)}
@@ -248,15 +262,11 @@ def native_times(times: Times, kind: Kind) -> Any:
     """Moments as an index (pandas with one), a series (frames with a column) or an array (no frame)."""
     if kind.backend is None:
         return times.values
+    series = time_series(times, kind).to_native()
     if not kind.as_index:
-        return time_series(times, kind).to_native()
-    pandas = sys.modules["pandas"]
-    if not times.dates:
-        return pandas.Index(_whole(times.values), name=kind.time)
-    index = pandas.DatetimeIndex(times.values, name=kind.time)
-    if kind.period is not None:
-        return index.to_period(kind.period)
-    return index if times.zone is None else index.tz_localize("UTC").tz_convert(times.zone)
+        return series
+    index = sys.modules["pandas"].Index(series, name=kind.time)
+    return index if kind.period is None else index.to_period(kind.period)
 
 
 def time_series(times: Times, kind: Kind) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -10,12 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import objects
-from prophecy.frames.columns import MOSTLY, Hints, Layout, NumberStyle, is_missing, number, text_of, two_ways
+from prophecy.frames.columns import (
+    MOSTLY,
+    Hints,
+    Layout,
+    NumberStyle,
+    is_missing,
+    number,
+    plain_numbers,
+    text_of,
+    two_ways,
+)
 from prophecy.frames.names import count
 from prophecy.frames.opening import Opened, explained, open_bytes
 from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
 from prophecy.frames.source import Kind, as_times, in_narwhals, is_clock
-from prophecy.frames.text import read_csv
+from prophecy.frames.text import read_text
 from prophecy.frames.times import Local, Times, zone_of
 
 Array: TypeAlias = NDArray[np.float64]
@@ -23,13 +33,13 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of a table is in memory at once. piece: bytes of CSV parsed together, some 300 000 short rows.
+    """How much of a table is in memory at once. piece: cells that are read together.
 
     sorted_rows: up to which `predict` and `anomalies` hold and sort a table; longer ones must be in order. cells: that
     `forecast` holds (160 MB); beyond, only the newest rows of each series are kept.
     """
 
-    piece: int = 8 << 20
+    piece: int = 1 << 17
     sorted_rows: int = 1_000_000
     cells: int = 20_000_000
 
@@ -39,10 +49,10 @@ EARLY = 5_000  # rows after which too many stray cells end the reading
 SIZES = Sizes()
 NOTHING = Hints()
 READERS = {
-    "jsonl": objects.read_json, "json": objects.read_json, "excel": objects.read_excel,
+    "csv": read_text, "jsonl": objects.read_json, "json": objects.read_json, "excel": objects.read_excel,
     "parquet": objects.read_parquet, "npy": objects.read_npy,
 }  # fmt: skip
-"""By the kind that `opening` tells from a file's first bytes; all else is text."""
+"""By the kind that `opening` tells from a file's first bytes."""
 
 
 @dataclass
@@ -65,13 +75,12 @@ class Stray:
         self.rows = 0  # read so far
         self.notes: list[str] = []
 
-    def ragged(self, row: Any) -> str:
-        """Arrow's row with another number of cells than the others: passed over."""
+    def ragged(self, line: int, row: Sequence[Any], width: int) -> None:
+        """A row with another number of cells than the others: passed over."""
         self._ragged += 1
         if not self._shown:
-            cells = f"{row.actual_columns} cells instead of {row.expected_columns}"
-            self._shown = f"row {row.number} of the file, {cells}: {row.text[:80]!r}"
-        return "skip"
+            text = ",".join(map(text_of, row))
+            self._shown = f"row {line} of the file, {len(row)} cells instead of {width}: {text[:80]!r}"
 
     def done(self, rows: int) -> None:
         """A further piece has been read."""
@@ -145,23 +154,12 @@ class Stray:
 
 
 def _quick(column: Any, style: NumberStyle) -> Array | None:
-    """A whole column at once: one of numbers, or Arrow's text of plain numbers; None where it must be cell by cell."""
+    """A whole column at once: one of numbers, or text of plain numbers; None where it must be cell by cell."""
     import narwhals.stable.v2 as nw
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if not column.implementation.is_pyarrow() or not style.plain:
-        return None
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        text = pc.utf8_trim_whitespace(column.to_native())
-        found = pc.if_else(pc.equal(text, ""), None, text).cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # some cell is no plain number
-        return None
-    values = np.asarray(found.to_numpy(), dtype=np.float64)
-    return None if np.isinf(values).any() else values
+    return plain_numbers(column.to_list()) if style.plain else None
 
 
 @dataclass
@@ -245,9 +243,7 @@ def open_table(source: str | bytes, asked: Hints = NOTHING, sizes: Sizes = SIZES
 
 def contents(opened: Opened, asked: Hints, stray: Stray, sizes: Sizes = SIZES) -> Layout:
     """The columns of a file as found, and its rows as they stand in it."""
-    if opened.kind in READERS:
-        return READERS[opened.kind](opened, asked)
-    return read_csv(opened, asked, stray, sizes.piece)
+    return READERS[opened.kind](opened, asked, stray, sizes.piece)
 
 
 def rows_of(path: str, asked: Hints) -> tuple[Any, list[str]]:

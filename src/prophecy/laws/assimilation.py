@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws.flow import FOURTH, RECIPROCAL
-from prophecy.laws.problem import Problem, Steps, least_noise, one_step
+from prophecy.laws.problem import Problem, Steps, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -93,7 +93,7 @@ def assimilate(
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
-    noise = np.maximum(noise, least_noise(noise, laws))
+    noise = np.maximum(noise, laws.noiseless)
     problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
     if _dependent(values, noise):
@@ -170,9 +170,9 @@ def _start(
 ) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     thin = laws.thin if field.coefficients > laws.kept else 0.0
-    start = regression(field, states, nats=thin, most=laws.kept)
+    start = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
-    start, rest = one_step(start, Steps.of(values), FOURTH, 2, exact=laws.exact)
+    start, rest = one_step(start, Steps.of(values), FOURTH, 2)
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

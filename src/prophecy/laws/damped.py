@@ -1,6 +1,13 @@
-"""Least squares by singular values, damped relative to the largest: solved once, read for any damping."""
+"""Least squares by singular values, damped relative to the largest: solved once, read for any damping.
+
+`descend` is the one damped Gauss-Newton: whatever is solved for, states, coefficients or the place of a function, takes
+its steps.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +15,10 @@ from scipy.linalg import qr
 from scipy.linalg import svd as slow_svd
 
 Array = NDArray[np.float64]
+Point = TypeVar("Point")
 
 LEAST = 1e-13  # damping below which directions that nothing determines take their rounding errors for knowledge
+_ATTEMPTS = 8  # dampings that are tried for a step
 
 
 class Damped:
@@ -72,3 +81,36 @@ def _beside(factors: Array, columns: Array) -> Array:
 def solve(system: Array, target: Array, damping: float = LEAST) -> Array:
     """The solution for one damping, columns brought to one length."""
     return Damped(system, target)(damping)
+
+
+def descend(
+    point: Point,
+    cost: Callable[[Point], float],
+    linearise: Callable[[Point], Callable[[float], Iterable[Point]] | None],
+    iterations: int,
+    enough: float,
+    damping: float,
+    pace: tuple[float, float] = (30.0, 10.0),
+    least: float = 1e-4,
+) -> tuple[Point, float, float]:
+    """Gauss-Newton steps from a point, damped as much as it takes to lower the cost (Levenberg and Marquardt).
+
+    linearise: for a point, what gives the points to try for a damping; None where it has no derivatives. Steps end
+    where the cost falls by less than the share `enough`. pace: by how much the damping rises where no point lowers the
+    cost, and falls where one does; least: where it rises to at least. Returns the last point, its cost and the damping.
+    """
+    value = cost(point)
+    for _ in range(iterations):
+        before, tried = value, linearise(point)
+        if tried is None:
+            break
+        for _ in range(_ATTEMPTS):
+            better = next(((each, there) for each in tried(damping) if (there := cost(each)) < value), None)
+            if better is not None:
+                point, value = better
+                break
+            damping = max(damping * pace[0], least)
+        damping /= pace[1]
+        if not value < (1 - enough) * before:
+            break
+    return point, value, damping

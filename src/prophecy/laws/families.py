@@ -32,7 +32,7 @@ from prophecy.laws.flow import (
 )
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
-from prophecy.laws.weak_form import Rises, alike, orthonormal
+from prophecy.laws.weak_form import WeakForm, alike, orthonormal
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -78,14 +78,14 @@ class Library:
 
 def propose(
     path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
-) -> Iterator[list[Proposal]]:
+) -> Iterator[tuple[list[Proposal], list[Proposal]]]:
     """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
 
-    Round after round, each with more functions than the one before; then, for every round, with a function of another
+    Round after round, each with more functions than the one before, and beside them those with a function of another
     kind that explains nearly as much. noise: of the path, in standard deviations.
     """
-    rises = Rises(path, noise, laws)
-    found, rivals = list[_Trial](), list[list[Proposal]]()
+    rises = WeakForm(path, noise)
+    found = list[_Trial]()
     dictionary = list(_dictionary(path, units, laws.shapes))
     values = flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:]
     single = np.flatnonzero([np.count_nonzero(f.rates) == 1 and not f.bends for f in dictionary])
@@ -125,20 +125,19 @@ def propose(
             proposals = list(_proposals(rises, degree, _functions(settled), further))
         elif len(found) > 1:
             proposals += _proposals(rises, degree, _functions(settled), further)
-        yield proposals
-        rivals.append([])
+        rivals: list[Proposal] = []
         for rival in (each for trials in best for each in trials[1:]):
             kept = [each for each in settled if each.equation != rival.equation]
-            rivals[-1] += _proposals(rises, degree, _functions([*kept, rival]), further)
+            rivals += _proposals(rises, degree, _functions([*kept, rival]), further)
+        yield proposals, rivals
         found = settled
-    yield from filter(None, rivals)
 
 
 def _functions(trials: Sequence[_Trial]) -> tuple[Function, ...]:
     return tuple(each.function for each in trials)
 
 
-def _beside(rises: Rises, degree: int, found: Sequence[_Trial]) -> Array:
+def _beside(rises: WeakForm, degree: int, found: Sequence[_Trial]) -> Array:
     """A basis of monomials and functions, each times as many factors as it has."""
     functions, v = _functions(found), rises.path.shape[1]
     columns = flow.features(flow.polynomial_terms(v, degree, functions, 2), rises.path)
@@ -147,7 +146,7 @@ def _beside(rises: Rises, degree: int, found: Sequence[_Trial]) -> Array:
     return orthonormal(rises.integrated(columns[:, kept]))
 
 
-def _settled(rises: Rises, degree: int, found: list[_Trial], laws: LawSettings) -> list[_Trial]:
+def _settled(rises: WeakForm, degree: int, found: list[_Trial], laws: LawSettings) -> list[_Trial]:
     """Without functions that later ones made idle, each of the others moved to where it explains most beside them."""
 
     def left(functions: Sequence[_Trial]) -> tuple[Array, Array]:
@@ -209,7 +208,7 @@ def of_second_order(pace: float) -> SparseField:
     return SparseField(terms, theta, mask, given=theta != 0)
 
 
-def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+def _broken_line(rises: WeakForm, degree: int, first: Function, laws: LawSettings) -> list[Function]:
     """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
     pieces. After each that joins all are moved again, as the first of several stood for all of them."""
     found, before = [first], np.inf
@@ -219,7 +218,7 @@ def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) 
         known = _known(rises, degree, found, 1)
         worst = rises.worst(known)
         cost = float(worst @ worst)
-        if cost > laws.share * before:
+        if not 0.5 * len(worst) * np.log(before / cost) > laws.nats:
             return found[:-1] if len(found) > 1 else found
         trials = [first._replace(shift=-float(place)) for place in places]
         costs = rises.square_sums(trials, rises.columns[:, :1], known, worst)
@@ -231,11 +230,11 @@ def _broken_line(rises: Rises, degree: int, first: Function, laws: LawSettings) 
     return found
 
 
-def _known(rises: Rises, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
+def _known(rises: WeakForm, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
     return rises.known(flow.polynomial_terms(rises.path.shape[1], degree, functions, reach))
 
 
-def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
+def _proposals(rises: WeakForm, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
     """Functions alone, then with products as far as what is left of some equation falls by the factor `further`."""
     size = np.linalg.norm(rises.rise, axis=0) + 1e-300
     before: Array | None = None
@@ -253,13 +252,6 @@ def _dictionary(path: Array, units: Units, shapes: FunctionSettings) -> Iterator
     for rates, shift in _directions(units, path.shape[1]):
         yield from _along(path, rates, shift, shapes)
     yield from _bent(path, units, shapes)
-
-
-def functions_of(path: Array, units: Units, variable: int, shapes: FunctionSettings) -> Iterator[Function]:
-    """Those of one variable alone, and of its square."""
-    rates, shift = list(_directions(units, path.shape[1]))[variable]
-    yield from _along(path, rates, shift, shapes)
-    yield from _bent(path, units, shapes, variable)
 
 
 def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) -> Iterator[Function]:
@@ -306,10 +298,10 @@ def _growths(shapes: FunctionSettings) -> Array:
     return np.concatenate([-_sizes(0.3, 1.8, shapes), _sizes(0.3, 1.8, shapes)])
 
 
-def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
-    """Functions of squares and of products of two raw variables; of the square of one alone where that is given."""
+def _bent(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
+    """Functions of squares and of products of two raw variables."""
     variables = path.shape[1]
-    for a, b in combinations_with_replacement(range(variables) if variable is None else [variable], 2):
+    for a, b in combinations_with_replacement(range(variables), 2):
         rates, bends = np.zeros(variables), np.zeros((variables, variables))
         bends[a, b] = units.scale[a] * units.scale[b]
         rates[a] += units.scale[a] * units.centre[b]
@@ -362,7 +354,7 @@ class _Trial(NamedTuple):
 
 
 def _best(
-    rises: Rises,
+    rises: WeakForm,
     fresh: Array,
     owners: NDArray[np.intp],
     known: Array,
@@ -380,7 +372,7 @@ def _best(
     a moment ago; where one of them explains this one as well, nothing more is needed.
     """
     left = rest[:, equation]
-    total, count, products = float(left @ left), len(left), rises.columns.shape[1]
+    total, products = float(left @ left), rises.columns.shape[1]
     if not total > 0:
         return []
     gains, several = (left @ fresh) ** 2, laws.shapes.movable ** (products - 1)
@@ -401,8 +393,7 @@ def _best(
         if kind not in found or trial.left < 0.999 * found[kind].left:
             found[kind] = trial
     trials = sorted(found.values(), key=lambda each: each.left)
-    share = trials[0].left / total
-    if not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
+    if not 0.5 * len(left) * np.log(total / max(trials[0].left, 1e-300)) > laws.nats:
         return []
     shared = float(rises.square_sums(others, rises.columns, known, left).min()) if others else np.inf
     near = trials[0].left * np.exp(2 * laws.shapes.close)

@@ -158,18 +158,20 @@ class Search:
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
-        rounds = list[list[Proposal]]()
-        for proposals in propose(path, self._units, 2, noise, laws):
-            for proposal in proposals:
-                if self._complete and proposal.left < laws.hopeful and self._work.left > 0:
-                    found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found
-                    if found is not None:
-                        return found
+        rounds, others = list[list[Proposal]](), list[Proposal]()
+        for proposals, rivals in propose(path, self._units, 2, noise, laws):
+            found = self._exact_of(proposals)
+            if found is not None:
+                return found
+            rounds.append([*proposals, *rivals])
+            others += rivals
             if not self._finest:
-                best = self._through_noise(proposals, best)
+                best = self._through_noise(rounds[-1], best)
                 if self._with_functions(best) or self._noisy_work.left <= 0:
                     return best
-            rounds.append(proposals)
+        found = self._exact_of(others)
+        if found is not None:
+            return found
         for field in self._fields[2:] if self._complete and self._finest else ():
             found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
             if found is not None:
@@ -179,6 +181,15 @@ class Search:
             if self._with_functions(best):
                 break
         return best
+
+    def _exact_of(self, proposals: list[Proposal]) -> Assimilated | None:
+        """The first of the proposed fields that takes every sample to the next up to rounding."""
+        for proposal in proposals:
+            if self._complete and proposal.left < self._laws.hopeful and self._work.left > 0:
+                found = exactly(self._with(proposal), self._x, self._known, self._work, self._laws).found
+                if found is not None:
+                    return found
+        return None
 
     def _with_functions(self, found: Assimilated | None) -> bool:
         return found is not None and len(found.field.terms.kinds) > 0 and self._law(found)
@@ -191,8 +202,6 @@ class Search:
             if len(proposal.functions) < most or field.count > self._laws.most_parameters:
                 continue
             best = _better(best, self._assimilated(field))
-            if self._with_functions(best):
-                break
         jumping = best.field.jumping(best.states) if best is not None else None
         return best if jumping is None else _better(best, self._assimilated(jumping))
 

@@ -13,6 +13,7 @@ the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a cur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -21,20 +22,23 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from prophecy.laws.assimilation import Assimilated, known
+from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
 from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
-from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
+from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Point = tuple[SparseField, Array]
 
 _EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 _ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integrator
+_PACE = (2.0, 3.0)  # of the damping: slow, as the valleys are long and curved
 HELD = 0.01  # of the weight of a sample: that of each hidden variable at each, where it is
 
 
@@ -88,46 +92,59 @@ class Search:
 
     def improve(self, steps: int, enough: float, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
-        self.reached, before = np.inf, np.inf
-        for done in range(steps):
-            if done % 4 == 0:
-                self.standardise()
-                counts = self._counts()
-            before, self.reached = self._step(counts)
+        self.reached = np.inf
+        for first in range(0, steps, 4):
+            self.standardise()
+            counts, before = self._counts(), self.reached
+
+            def misfit(point: Point, counts: Counts = counts) -> float:
+                return self._misfit(*point, counts)
+
+            def linearise(point: Point, counts: Counts = counts) -> Callable[[float], list[Point]] | None:
+                return self._linearised(*point, counts, enough)
+
+            point, self.reached, self.damping = descend(
+                (self.field, self.states),
+                misfit,
+                linearise,
+                min(4, steps - first),
+                least_gain,
+                self.damping,
+                _PACE,
+                1e-6,
+            )
+            self.field, self.states = point
             if not enough <= self.reached < (1 - least_gain) * before:
                 break
         self.standardise()
         return self.reached
 
-    def _step(self, counts: Counts) -> tuple[float, float]:
-        """One step that lowers the misfit, with its second-order correction where this is small against the step and
-        helps; the damping that it takes. Returns the misfit before and after, infinite where the field leads nowhere.
-        """
-        ends, tangent = self.field.tangents(self.tableau, self.states[:-1], counts)
-        defects = ends - self.states[1:]
-        before = float(np.sqrt(np.mean(defects**2)))
-        if not (before < BEYOND and np.isfinite(tangent).all()):
-            return np.inf, np.inf
-        for _ in range(8):
-            for field, states in self._trials(tangent, defects, counts):
-                there = self._misfit(field, states, counts)
-                if there < before:
-                    self.field, self.states, self.damping = field, states, max(self.damping / 3, 1e-6)
-                    return before, there
-            self.damping *= 2
-        return before, before
+    def _linearised(
+        self, field: SparseField, states: Array, counts: Counts, enough: float
+    ) -> Callable[[float], list[Point]] | None:
+        """Where steps from here lead, for any damping; None where the field leads nowhere, or the misfit is low enough.
 
-    def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
-        """Where the step of the present damping leads with the correction, if that is trusted, and without."""
-        shift, change = damped_step(tangent, defects, self.seen, self.damping)
-        trials, ahead, v = [(self.field.moved(change), self.states + shift)], 0.1, defects.shape[1]
-        nearby = self._defects(self.field.moved(ahead * change), self.states + ahead * shift, counts)
-        along = (tangent[:, :, :v] @ shift[:-1, :, None])[..., 0] + tangent[:, :, v:] @ change - shift[1:]
-        bend = 2 / ahead * ((nearby - defects) / ahead - along)
-        if np.isfinite(bend).all():
-            more, further = damped_step(tangent, bend, self.seen, self.damping)
-            if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
-                trials.insert(0, (self.field.moved(change + further / 2), self.states + shift + more / 2))
+        With each step goes its second-order correction, tried first where it is small against the step.
+        """
+        ends, tangent = field.tangents(self.tableau, states[:-1], counts)
+        defects, v = ends - states[1:], states.shape[1]
+        size = float(np.sqrt(np.mean(defects**2)))
+        if not (enough <= size < BEYOND and np.isfinite(tangent).all()):
+            return None
+
+        def trials(damping: float) -> list[Point]:
+            damping, ahead = max(damping, 1e-6), 0.1
+            shift, change = damped_step(tangent, defects, self.seen, damping)
+            found = [(field.moved(change), states + shift)]
+            nearby = self._defects(field.moved(ahead * change), states + ahead * shift, counts)
+            along = (tangent[:, :, :v] @ shift[:-1, :, None])[..., 0] + tangent[:, :, v:] @ change - shift[1:]
+            bend = 2 / ahead * ((nearby - defects) / ahead - along)
+            if np.isfinite(bend).all():
+                more, further = damped_step(tangent, bend, self.seen, damping)
+                if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
+                    found.insert(0, (field.moved(change + further / 2), states + shift + more / 2))
+            return found
+
         return trials
 
     def _counts(self) -> Counts:
@@ -162,7 +179,7 @@ class Search:
 
     def polish(self, settings: HiddenSettings) -> None:
         """Steps by order 8 as long as they help."""
-        self.tableau, self.tolerance = EIGHTH, settings.near / 100
+        self.tableau, self.tolerance = EIGHTH, LAWS.exact.rounding / 100
         self.improve(24, _ROUNDING, settings.least_gain)
 
     def extended(self, visible: Array) -> float:
@@ -226,19 +243,19 @@ class Search:
 def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[Search], bool]:
     """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
     may help. All starts take some steps, the better half goes on with twice as many, and so on."""
-    how = settings.hidden
+    how, exact = settings.hidden, settings.laws.exact
     pool = starts(visible, family, settings, how.hopeless)
     for number in range(4):
         if number == 2:  # order 4 was enough to choose the starts
             for start in pool:
-                start.tableau, start.tolerance = EIGHTH, how.near / 10
+                start.tableau, start.tolerance = EIGHTH, exact.rounding / 10
         for start in pool:
-            start.improve(how.steps * 2**number, how.near / 10, how.least_gain / 2 if number == 3 else 0.0)
+            start.improve(how.steps * 2**number, exact.rounding / 10, how.least_gain / 2 if number == 3 else 0.0)
         pool = different(pool, how.same)[: max(len(pool) // 2, 2)]
-        limit = how.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
+        limit = exact.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
         if number and not family.forced:
             pool = [start for start in pool if start.reached < limit]
-        if not pool or pool[0].reached < how.near:
+        if not pool or pool[0].reached < exact.rounding:
             break
     return pool, number > 1
 
@@ -258,7 +275,7 @@ def starts(visible: Array, family: Family, settings: Settings, worst: float = np
     pool = [Search(visible, SparseField.of(family.terms), np.column_stack([visible, each])) for each in found]
     for start in pool:
         start.standardise()
-        start.field, start.forced = regression(start.field, start.states, how.ridge), family.forced
+        start.field, start.forced = regression(start.field, start.states, np.inf, how.ridge), family.forced
     return pool
 
 
@@ -305,6 +322,6 @@ def _continued(search: Search, visible: Array, all_settings: Settings) -> bool:
         search.errors += (search.extended(visible[: length + settings.stretch]),)
         if not search.errors[-1] < all_settings.laws.foretold_close:
             return False
-        search.improve(10, settings.near / 10, settings.least_gain)
+        search.improve(10, all_settings.laws.exact.rounding / 10, settings.least_gain)
     search.polish(settings)
     return True

@@ -108,6 +108,8 @@ def _followed(
     decided = trajectory.decide(joined, model, steps, model.laws, wider)
     if decided is None or np.abs(decided.path[:, : search.seen]).max() > BEYOND:
         return None
+    if not decided.foretold:  # many fields with hidden variables pass through noise
+        return None
     hidden = count - (2 if search.forced else 0)
     who = "The variable" if search.seen == 1 else f"The {search.seen} variables"
     method = f"field with {'hidden forcing and ' if search.forced else ''}{hidden} hidden variable{'s'[: hidden - 1]}"
@@ -171,6 +173,6 @@ def _tracks(values: Array, noise: float, stride: int, settings: Settings) -> lis
     pool = starts(np.ascontiguousarray(path[::stride]), Family(3, 2), settings)
     for steps in (3, 4, 4):
         for search in pool:
-            search.improve(steps, how.near)
+            search.improve(steps, settings.laws.exact.rounding)
         pool = different(pool, how.same)[: how.starts // 4]
     return [replace(search.finer(values, stride), noise=noise) for search in pool if np.isfinite(search.reached)]

@@ -74,7 +74,7 @@ def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
     rises that is left open, (choices,).
 
     A makes the quotient (r - A) / B smallest. Rises are compared with integrals of the terms of A, z, and the products
-    of z, taken as cubic between samples; steps near B's zero count less.
+    of z; steps near B's zero count less.
     """
     (m, _), u = pair.u.shape, pair.u
     b = along[:, :m] @ u - along[:, m:]
@@ -95,8 +95,8 @@ def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
 
 
 def _over_steps(columns: Array) -> Array:
-    """Integrals over the steps inside the margins of (..., time), cubic between samples."""
-    return integrated(columns[..., MARGIN - 1 : 1 - MARGIN].T).T
+    """Integrals over the steps inside the margins of (..., time)."""
+    return integrated(columns[..., MARGIN - 2 : 2 - MARGIN].T).T
 
 
 def _solved(columns: Array, target: Array, weight: Array) -> Array:
@@ -129,8 +129,7 @@ def leaky(values: Array, time: float) -> Array:
     """
     if time < 0:
         return leaky(values[::-1], -time)[::-1]
-    around = np.concatenate([[2 * values[0] - values[1]], values, [2 * values[-1] - values[-2]]])
-    means = integrated(around)
+    means = integrated(np.pad(values, 2, "reflect", reflect_type="odd"))
     if not np.isfinite(time):
         out, line = np.append(0.0, np.cumsum(means)), np.linspace(-1.0, 1.0, len(values))
         return np.asarray(out - out.mean() - line * (line @ (out - out.mean()) / (line @ line)))

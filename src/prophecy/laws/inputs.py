@@ -31,7 +31,7 @@ from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
 from prophecy.laws.trajectory import Decided
-from prophecy.laws.weak_form import WEIGHTS, interpolate, roughness, smoothed
+from prophecy.laws.weak_form import WeakForm, roughness, smoothed
 
 Array = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def drifting(context: Context, steps: int, settings: Settings) -> Decided | None
     recent = context.values[-settings.laws.latest :]
     if roughness(recent, context.observed[-len(recent) :]).max() > settings.laws.resolved:
         return None
-    if not min(unexplained(recent, degree) for degree in (2, 3)) < settings.input_left:
+    if not min(unexplained(recent, degree, settings.input_left) for degree in (2, 3)) < settings.input_left:
         return None
     rows = np.arange(len(context.values), dtype=np.float64)
     timed = _joined(context, (rows - rows.mean()) / rows.std(), rows.mean(), rows.std())
@@ -134,12 +134,16 @@ def drifting(context: Context, steps: int, settings: Settings) -> Decided | None
     return _followed(timed, model, 1, steps, settings, "field with a drift", _DRIFT, clocked=True)
 
 
-def unexplained(values: Array, degree: int = 2) -> float:
-    """The share of what a field of that degree leaves that is still left when its terms may change with time."""
+def unexplained(values: Array, degree: int = 2, told: float = 0.0) -> float:
+    """The share of what a field of that degree leaves that is still left when its terms may change with time; all of it
+    where less than the share `told` of the clock is no function of the state, as on the way to rest."""
     columns, rise = trajectory.rises(values, None, flow.polynomial_terms(values.shape[1], degree))
     base = np.linalg.qr(columns)[0]
     rest = rise - base @ (base.T @ rise)
-    more = np.linspace(-1.0, 1.0, len(rise))[:, None] * columns
+    clock = np.linspace(-1.0, 1.0, len(rise))
+    if np.sum((clock - base @ (base.T @ clock)) ** 2) < told * np.sum(clock**2):
+        return 1.0
+    more = clock[:, None] * columns
     more -= base @ (base.T @ more)
     after = rest - more @ np.linalg.lstsq(more, rest, rcond=1e-10)[0]
     return float(np.sum(after**2) / np.sum(rest**2))
@@ -157,9 +161,9 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
         for turn in (0.0, np.pi / 2)
     ]
     families = [flow.polynomial_terms(values.shape[1], *each) for each in ((3, ()), (1, waves))]
-    found = (strongest(path, settings.forcing_periods, terms) for terms in families)
-    frequency = next((each for each, left in found if left < settings.input_left), None)
-    if frequency is None:
+    found = [strongest(path, settings.forcing_periods, terms) for terms in families]
+    frequency, left = min(found, key=lambda each: each[1])
+    if not left < settings.input_left:
         return None
     ready = _phases(context, frequency)
     model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=laws)
@@ -210,15 +214,12 @@ def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow
 class Remainder:
     """What a field with given terms leaves of the rises of (time, variables), and what a sinusoid beside it explains.
 
-    The path between samples is the polynomial through the eight around; integrals of sinusoids over a step are
-    differences of sinusoids.
+    Integrals of sinusoids over a step are differences of sinusoids.
     """
 
     def __init__(self, values: Array, terms: Terms) -> None:
-        path = interpolate(values, np.arange(len(values) - 1), min(8, len(values) - 1))[0]
-        features = flow.features(terms, np.ascontiguousarray(path.reshape(len(path), -1).T))
-        columns = np.einsum("rnp,n->rp", features.reshape(len(values) - 1, len(WEIGHTS), -1), WEIGHTS)
-        self.rise, self._base = np.diff(values, axis=0), np.linalg.qr(columns)[0]
+        form = WeakForm(values, np.inf)
+        self.rise, self._base = form.rise, np.linalg.qr(form.integrated(flow.features(terms, values)))[0]
         self.rest = self.rise - self._base @ (self._base.T @ self.rise)
 
     def left(self, frequency: float) -> float:

@@ -16,7 +16,7 @@ from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.select_terms import shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
-from prophecy.laws.weak_form import Budget, interpolated, unsure
+from prophecy.laws.weak_form import Budget, WeakForm, regression
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -44,20 +44,18 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
     if len(x) <= 8:
         return Attempt(None, None, np.inf)
-    rough = interpolated(field, x, 8, laws.spare * shaped)
-    if field.coefficients > laws.costly and not _median(steps.missed(rough, EIGHTH, 1)) < laws.roughly:
-        return Attempt(None, None, np.inf)
-    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=exact)
-    while 3 * exact.rounding < (coarse := _median(rest)) < laws.roughly:
+    rough = regression(field, x, nats=laws.spare * shaped)
+    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget)
+    while 3 * exact.rounding < (coarse := _median(rest)) < laws.clean:
         substeps = rough.substeps(EIGHTH, steps.before, exact.share * coarse)
-        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=exact)
+        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
         if _median(rest) > 0.5 * coarse:
             break
     left = _median(rest)
     found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
     if found is None and (jumping := rough.jumping(x)) is not None:
         found = step_by_step(jumping, x, steps, budget, exact)
-    if found is None and not shaped and not left < laws.roughly:
+    if found is None and not shaped and not left < laws.clean:
         found = grown(field, x, known, laws)
     return Attempt(found, rough if left < np.inf else None, left)
 
@@ -71,14 +69,14 @@ def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assim
     steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_exact)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
-    both = known[:-1] & known[1:]
-    chosen = np.argsort(unsure(x)[both])[:count]
-    rough = interpolated(field, x, 8, rows=np.nonzero(both)[0][chosen])
+    there = np.nonzero(known[:-1] & known[1:])[0]
+    chosen = np.argsort(np.pad(WeakForm(x).error, 2, constant_values=np.inf)[there])[:count]
+    rough = regression(field, x, steps=there[chosen] - 2)
     while budget.left > 0:
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
         substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
         own = Budget(budget.left / share)
-        rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own, exact=laws.exact)
+        rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own)
         budget.left = own.left * share
         if not _median(rest) < laws.growing:
             return None
@@ -94,7 +92,7 @@ def as_it_is(
 ) -> Assimilated:
     """The field solved from single steps, every sample taken as a state, however much it leaves."""
     substeps = field.substeps(EIGHTH, steps.before, exact.rounding)
-    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
     return _taken(field, values, steps, substeps, rest, exact)
 
 
@@ -107,7 +105,8 @@ def step_by_step(
 ) -> Assimilated | None:
     """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
 
-    Without noise every sample is a state, and the equations of single steps are all there is.
+    Without noise every sample is a state, and the equations of single steps are all there is. A step that is repeated,
+    such as one at rest, is one equation: a field needs twice as many of those as it has parameters.
     """
     first = exact.share * exact.rounding  # what steps are judged by is more than the integrator's own error
     for tolerance in (first, exact.integrated):
@@ -116,13 +115,11 @@ def step_by_step(
         if tolerance == first and _most(rest, exact) < exact.rounding:
             continue
         if tolerance == first:
-            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
         while True:
             before = _most(rest, exact)
             substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps))
-            field, rest = one_step(
-                field, steps, EIGHTH, substeps, 12, far=max(exact.close, 3 * before), budget=budget, exact=exact
-            )
+            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(exact.close, 3 * before), budget=budget)
             if _most(rest, exact) < exact.rounding or _most(rest, exact) > 0.5 * before:
                 break
         if not _most(rest, exact) < exact.rounding:
@@ -131,6 +128,10 @@ def step_by_step(
     field, rest = _thinned(field, steps, substeps, rest, exact)
     short, rest = _shortened(field, family, steps, substeps, rest, exact)
     last, rest = _weighed(short, steps, substeps, rest, exact)
+    explained = (_typical(rest, exact) == rest).all(axis=1)
+    different = np.unique(np.column_stack(steps)[explained], axis=0)
+    if not 0 < 2 * last.count <= len(different) * rest.shape[1]:
+        return None
     return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
 
 
@@ -160,7 +161,7 @@ def _thinned(
         value, _, alive = eliminated(field.vector, freedom, terms, sure * np.log(rest.size), field.coefficients)
         if (alive == terms).all():
             continue
-        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close, exact=exact)
+        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
     return field, rest
@@ -177,10 +178,10 @@ def _shortened(
     enough = max(1.5 * level, exact.negligible)
     found, wide = widened(field, family)
     for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
-        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
+        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible))
         if trial is None:
             continue
-        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close, exact=exact)
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
             return _thinned(trial, steps, substeps, there, exact)
     return field, rest
@@ -223,6 +224,6 @@ def _typical(rest: Array, exact: ExactSettings) -> Array:
 def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
     """A square root of the covariance of the parameters when each step has an error of unit size."""
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = tangent.reshape(-1, tangent.shape[2])
+    system = tangent.reshape(tangent.shape[0] * tangent.shape[1], tangent.shape[2])
     system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
     return Damped(system, np.zeros(len(system)), long=True).root()

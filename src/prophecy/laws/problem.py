@@ -6,17 +6,18 @@ are all there is, and `one_step` solves those: by order 8, and robustly, since a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
-from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
+from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
 
@@ -47,7 +48,7 @@ class Problem:
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
         self.choice = 0.0
-        self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
+        self._most = most_noise(noise, len(values), laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
@@ -83,17 +84,17 @@ class Problem:
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
-        for _ in range(iterations):
-            before = self._cost
-            if self.budget.left < 0 or not self.linearise():
-                break
-            for _ in range(5):
-                if self._move():
-                    break
-                self._damping = max(self._damping * 30, 1e-4)
-            self._damping /= 10
-            if not self._cost < (1 - enough) * before:
-                break
+        point, self._cost, self._damping = descend(
+            (self.field, self.states), self._cost_of, self._moves, iterations, enough, self._damping
+        )
+        self.field, self.states = point
+
+    def _cost_of(self, point: tuple[SparseField, Array]) -> float:
+        return self._squares(point[1], point[0])
+
+    def _moves(self, point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+        self.field, self.states = point
+        return self._moved if self.budget.left >= 0 and self.linearise() else None
 
     def linearise(self) -> bool:
         """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
@@ -123,17 +124,12 @@ class Problem:
         """A square root of the covariance of the parameters; directions that nothing determines are held."""
         return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
 
-    def _move(self) -> bool:
-        change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
+    def _moved(self, damping: float) -> Iterator[tuple[SparseField, Array]]:
+        """Where the step of that damping leads, and a third of it."""
+        change = self._solved(max(damping, LEAST)) if self._solved else np.zeros(0)
         shift = entry.substitute(self.system.rows, change)
         for share in (1.0, 0.3):
-            states = self.states + share * shift
-            field = self.field.moved(share * change) if len(change) else self.field
-            cost = self._squares(states, field)
-            if cost < self._cost:
-                self.field, self.states, self._cost = field, states, cost
-                return True
-        return False
+            yield self.field.moved(share * change) if len(change) else self.field, self.states + share * shift
 
     def rescale(self) -> None:
         """The noise level at which the equations have the spread they should have.
@@ -148,7 +144,7 @@ class Problem:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, self._least, self._most)
+        self.noise = np.clip(noise, self.laws.noiseless, self._most)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -241,11 +237,6 @@ def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
     return noise * max(laws.coarser, 1 + 2.5 * float(np.sqrt(10 / rows)))
 
 
-def least_noise(noise: Array, laws: LawSettings) -> float:
-    """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
-    return max(laws.noiseless, laws.quiet * float(noise.max()))
-
-
 class Steps(NamedTuple):
     """Samples and the ones after them, (steps, variables) each."""
 
@@ -277,46 +268,42 @@ def one_step(
     substeps: int | Counts,
     iterations: int = 8,
     robust: bool = False,
-    far: float | None = None,
+    far: float = BEYOND,
     budget: Budget | None = None,
-    exact: ExactSettings = LAWS.exact,
 ) -> tuple[SparseField, Array]:
     """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
 
     robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
-    far: an error, in standard deviations, that is as bad as any, `exact.far` where None; steps ten times as far off are
-    left out.
+    far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
     budget: the work it may do.
     """
-    damping, far = 1e-6, exact.far if far is None else far
-    rest = steps.missed(field, tableau, substeps)
-    cost = _cost(rest, robust, far)
-    shaped = field.count > field.coefficients  # shapes of functions make narrow valleys
     budget = budget or Budget()
-    for _ in range(iterations if field.count else 0):
-        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
-        if budget.left < 0:
-            break
-        before = cost
-        tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
+
+    def cost(point: tuple[SparseField, Array]) -> float:
+        return _cost(point[1], robust, far)
+
+    def linearise(point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+        here, rest = point
+        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (here.count + rest.shape[1])
+        if budget.left < 0 or not here.count:
+            return None
+        tangent = here.tangents(tableau, steps.before, substeps)[1][:, :, here.terms.variables :]
         system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
         sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
         weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
         system = np.where(sound[:, None], system, 0.0) * weight[:, None]
-        target = np.where(sound, target, 0.0) * weight
-        change, taken = Damped(system, target, long=True), False
-        for _ in range(4):
-            trial = field.moved(change(max(damping, LEAST)))
-            there = steps.missed(trial, tableau, substeps)
-            cost_there = _cost(there, robust, far)
-            if cost_there < cost:
-                field, rest, cost, taken = trial, there, cost_there, True
-                break
-            damping = max(damping * 30, 1e-5)
-        damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and (not shaped or damping < LEAST)):
-            break
-    return field, rest
+        solved = Damped(system, np.where(sound, target, 0.0) * weight, long=True)
+
+        def moved(damping: float) -> Iterator[tuple[SparseField, Array]]:
+            trial = here.moved(solved(max(damping, LEAST)))
+            yield trial, steps.missed(trial, tableau, substeps)
+
+        return moved
+
+    # Shapes of functions make narrow valleys.
+    enough = 0.0 if field.count > field.coefficients else 0.05
+    start = field, steps.missed(field, tableau, substeps)
+    return descend(start, cost, linearise, iterations, enough, 1e-6)[0]
 
 
 def _weights(rest: Array) -> Array:

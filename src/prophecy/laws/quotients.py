@@ -1,6 +1,6 @@
 """Quotients of polynomials: fields with a denominator for every equation that asks for one.
 
-x' q(x) = p(x) with q = 1 + ... is linear in the coefficients of both along an interpolated path. Whether an equation
+x' q(x) = p(x) with q = 1 + ... is linear in the coefficients of both in the weak form. Whether an equation
 has a denominator is asked of what a polynomial alone leaves of it.
 """
 
@@ -17,9 +17,11 @@ from prophecy.laws.features import monomial_count
 from prophecy.laws.flow import RECIPROCAL, Function
 from prophecy.laws.settings import LawSettings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import Between
+from prophecy.laws.weak_form import WeakForm
 
 Array = NDArray[np.float64]
+
+_SLOPE = {j: np.sign(j) * w / 60 for w, size in ((45, 1), (-9, 2), (1, 3)) for j in (-size, size)}  # by seven samples
 
 
 def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
@@ -27,7 +29,7 @@ def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
     variables = values.shape[1]
     for degree in laws.quotients:
         count = variables * (monomial_count(variables, laws.shapes.numerators) + monomial_count(variables, degree))
-        if len(values) > 8 and count <= min(laws.most_parameters, values.size / 3):
+        if len(values) > 16 and count <= min(laws.most_parameters, values.size / 3):
             functions = _denominators(values, degree, laws)
             if any(each is not None for each in functions):
                 yield _field(variables, functions, laws.shapes.numerators)
@@ -35,15 +37,17 @@ def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
 
 def _denominators(values: Array, degree: int, laws: LawSettings) -> list[Function | None]:
     """For each variable 1 / q of its equation, None where a polynomial alone leaves as little."""
-    variables, between = values.shape[1], Between(values)
+    variables, inside = values.shape[1], len(values) - 6
+    slopes = sum(w * values[3 + j : 3 + j + inside] for j, w in _SLOPE.items())
+    form = WeakForm(np.ascontiguousarray(values[3:-3]))
     above, below = (
-        flow.features(flow.polynomial_terms(variables, d), between.points) for d in (laws.shapes.numerators, degree)
+        flow.features(flow.polynomial_terms(variables, d), form.path) for d in (laws.shapes.numerators, degree)
     )
-    phi, rise = between.integrals(above), between.rise
+    phi, rise = form.integrated(above), form.rise
     alone = rise - phi @ solve(phi, rise)
     found: list[Function | None] = []
     for i in range(variables):
-        columns = -between.integrals(below[:, 1:] * between.slopes[:, [i]])
+        columns = -form.integrated(below[:, 1:] * slopes[:, [i]])
         found.append(_denominator(phi, columns, rise[:, i], alone[:, i], below, variables, laws))
     return found
 

@@ -86,9 +86,11 @@ def _promising(context: Context, search: Search, steps: int, settings: Settings)
             return Sought(driven if short else replace(driven, system=None))
     elif model is None:
         model = search.others()
-    quotient = search.quotients() if model is None or not model.conclusive else None
+    done = model is not None and model.conclusive and not (model.exact and model.field.count > laws.short * seen)
+    quotient = None if done else search.quotients()
     if quotient is not None and quotient.conclusive:
-        model = quotient
+        longer = model is None or not model.conclusive or model.field.count > quotient.field.count
+        model = quotient if longer else model
     decided = trajectory.decide(context, model, steps, laws)
     if decided is None and model is not None and model.conclusive and not model.exact:
         return Sought()  # it failed on rows held out: no candidate either

@@ -18,7 +18,6 @@ from scipy.linalg import qr
 from prophecy.laws import flow
 from prophecy.laws.damped import solve
 from prophecy.laws.flow import RECIPROCAL, SINE, Function
-from prophecy.laws.settings import LAWS, ExactSettings
 from prophecy.laws.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -34,11 +33,9 @@ _TURNS = 0.0, np.pi / 2  # phases of a plain sine and cosine
 _ALONE = 1e-10  # of a column: what those of a set leave of it must be more, or it is one of them
 
 
-def shortest(
-    field: SparseField, family: SparseField, points: Array, left: float, exact: ExactSettings = LAWS.exact
-) -> SparseField | None:
-    """The field with the fewest terms of the family that is the same at the points, up to `left`; None where the points
-    determine which terms there are.
+def shortest(field: SparseField, family: SparseField, points: Array, left: float) -> SparseField | None:
+    """The field with the fewest terms of the family that is the same at the points, up to `left`; None where it has no
+    fewer.
 
     left: root mean square, standard deviations a sample.
     """
@@ -47,9 +44,6 @@ def shortest(
     rows = float(np.sqrt(len(points)))
     phi, target = phi / rows, target / rows
     sound = np.asarray(np.isfinite(phi).all(axis=0))
-    open_ = np.asarray(family.mask.any(axis=1)) & sound
-    if not open_.any() or undetermined(phi[:, open_]) * np.linalg.norm(target, axis=0).max() > exact.open * left:
-        return None
     powers = flow.powers(family.terms)
     mask, theta = field.mask.copy(), field.theta.copy()
     few = 2 if len(family.terms.kinds) else 0  # sines of some phase are always combinations of plain ones
@@ -60,7 +54,7 @@ def shortest(
             degree = powers[terms[chosen]].sum(axis=1)
             return int(degree.sum()), int(degree.max()), -int((powers[terms[chosen], own] > 0).sum()), chosen
 
-        chosen = inside[fewest(phi[:, inside], target[:, i], left, min(int(mask[:, i].sum()), exact.longest), rank)]
+        chosen = inside[fewest(phi[:, inside], target[:, i], left, int(mask[:, i].sum()), rank)]
         if len(chosen):
             mask[:, i], theta[:, i] = False, 0.0
             mask[chosen, i] = True
@@ -106,8 +100,6 @@ def relations(values: Array) -> list[tuple[int, list[tuple[int, float]], float]]
     spread = np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0)
     scaled = (values - values.mean(axis=0)) / spread / np.sqrt(len(values))
     found: list[tuple[int, list[tuple[int, float]], float]] = []
-    if undetermined(scaled) > 2 * _SAME:
-        return found
     free: list[int] = []
     for i in range(values.shape[1]):
         chosen = [free[j] for j in fewest(scaled[:, free], scaled[:, i], _SAME, len(free), tuple)]
@@ -121,13 +113,6 @@ def relations(values: Array) -> list[tuple[int, list[tuple[int, float]], float]]
             (i, list(zip(chosen, factors.tolist(), strict=True)), constant if abs(constant) > _SAME * size else 0.0)
         )
     return found
-
-
-def undetermined(columns: Array) -> float:
-    """How little of some combination of the columns is there, their sizes being 1: the least singular value."""
-    size = np.linalg.norm(columns, axis=0)
-    triangle = qr(columns / np.where(size > 0, size, 1.0), mode="r", check_finite=False)[0][: columns.shape[1]]
-    return float(np.linalg.svd(triangle, compute_uv=False)[-1])
 
 
 def fewest(

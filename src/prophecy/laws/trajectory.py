@@ -27,7 +27,7 @@ from prophecy.laws.problem import Problem
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.to_equations import FoundSystem
-from prophecy.laws.weak_form import Budget, integrated, roughness, smoothed
+from prophecy.laws.weak_form import Budget, WeakForm, roughness, smoothed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +39,7 @@ _CHOSEN = "Some terms of the field are combinations of others along the context:
 class Decided:
     """path (steps, variables) and draws (count, steps, variables), in the units of `Context.values`; what made them.
 
-    system: the law, where it is announced as one.
+    system: the law, where it is announced as one. foretold: whether it forecast the rows that it was solved without.
     """
 
     path: Array
@@ -48,6 +48,7 @@ class Decided:
     method: str
     notes: tuple[str, ...]
     system: FoundSystem | None
+    foretold: bool = True
 
     @property
     def exact(self) -> bool:
@@ -58,9 +59,9 @@ class Decided:
 def rises(values: Array, observed: Mask | None, terms: Terms) -> tuple[Array, Array]:
     """The weak form along the smoothed samples: integrals of terms, (rows, terms), and rises, (rows, variables), over
     four samples, so that noise averages out."""
-    path = smoothed(values, roughness(values, observed))
-    columns = integrated(flow.features(terms, path))
-    sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
+    noise = roughness(values, observed)
+    form = WeakForm(smoothed(values, noise), float(noise.max()))
+    sums = [np.cumsum(each, axis=0) for each in (form.integrated(flow.features(terms, form.path)), form.rise)]
     return sums[0][4:] - sums[0][:-4], sums[1][4:] - sums[1][:-4]
 
 
@@ -141,7 +142,7 @@ def decide(
         notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
     else:
         notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
-    return Decided(path, draws, model, "field by assimilation", notes, system)
+    return Decided(path, draws, model, "field by assimilation", notes, system, test is None or not test.astray)
 
 
 def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings) -> str | None:

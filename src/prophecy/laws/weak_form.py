@@ -7,7 +7,7 @@ they explain most of what known terms leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from prophecy.laws import flow
-from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
 from prophecy.laws.kernels import entry
-from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, movable
 
 Array = NDArray[np.float64]
@@ -29,9 +28,6 @@ LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding 
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
 _ENOUGH = 16  # differences whose median says how large noise is, to about a quarter
 _AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
-
-_NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
-_NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
 
 
 @dataclass
@@ -99,91 +95,31 @@ def smoothed(values: Array, noise: Array) -> Array:
     return out
 
 
-def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:
-    """Values and slopes between samples k and k + 1, by the polynomial through the `width` samples around them.
-
-    Both (variables, rows, nodes).
-    """
-    first = np.clip(rows - width // 2 + 1, 0, len(values) - width)
-    path = np.empty((values.shape[1], len(rows), len(_NODES)))
-    slope = np.empty_like(path)
-    for offset in np.unique(first - rows):
-        here = np.nonzero(first - rows == offset)[0]
-        stencil = values[first[here][:, None] + np.arange(width)]
-        centre = offset + (width - 1) / 2
-        vander = np.polynomial.legendre.legvander((np.arange(offset, offset + width) - centre) * 2 / width, width - 1)
-        to_series = np.linalg.inv(vander)
-        at = (_NODES - centre) * 2 / width
-        weights = np.polynomial.legendre.legvander(at, width - 1) @ to_series
-        series_slopes = np.polynomial.legendre.legder(np.eye(width), axis=0) * 2 / width
-        slopes = np.polynomial.legendre.legvander(at, width - 2) @ series_slopes @ to_series
-        path[:, here] = np.einsum("nw,hwv->vhn", weights, stencil)
-        slope[:, here] = np.einsum("nw,hwv->vhn", slopes, stencil)
-    return path, slope
+def integrated(columns: Array) -> Array:
+    """(time, ...) -> (time - 5, ...): integrals over the steps from 2 to 3, 3 to 4, ... of the polynomial through the
+    six samples around each."""
+    inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
+    return np.asarray((inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
 
 
 def regression(
-    field: SparseField, path: Array, ridge: float = 1e-6, nats: float = 0.0, most: int | None = None
-) -> SparseField:
-    """Coefficients from x[k + 1] - x[k] = integral of the features along the path, these taken as cubic in between.
-
-    nats, most: as in `_solved`. The errors of neighbouring steps of a smooth path are alike, so that what seems to be
-    worth some nats may be worth nothing, and terms that assimilation wants back can come back.
-    """
-    return _solved(field, integrated(flow.features(field.terms, path)), path[2:-1] - path[1:-2], ridge, nats, most)
-
-
-class Between:
-    """The weak form along exact samples: between samples the path is the polynomial through the `width` samples around.
-
-    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
-    slow ones determine the law. rows: the steps, all where None. points, slopes: (steps * nodes, variables); rise:
-    (steps, variables).
-    """
-
-    def __init__(self, values: Array, width: int = 8, rows: Indices | None = None) -> None:
-        rows = np.arange(len(values) - 1) if rows is None else rows
-        path, slope = interpolate(values, rows, width)
-        error = unsure(values, width)[rows]
-        self._weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)[:, None]
-        self.points, self.slopes = (np.ascontiguousarray(each.reshape(len(each), -1).T) for each in (path, slope))
-        self.rise = self._weight * np.diff(values, axis=0)[rows]
-
-    def integrals(self, columns: Array) -> Array:
-        """(steps * nodes, terms) -> (steps, terms): the weighted integrals over each step."""
-        inside = columns.reshape(len(self.rise), len(WEIGHTS), -1)
-        return np.asarray(self._weight * np.einsum("rnp,n->rp", inside, WEIGHTS))
-
-
-def interpolated(
     field: SparseField,
-    values: Array,
-    width: int,
-    nats: float = 0.0,
-    rows: Indices | None = None,
+    path: Array,
+    noise: float = 0.0,
     damping: float = LEAST,
+    nats: float = 0.0,
+    most: int | None = None,
+    steps: Indices | None = None,
 ) -> SparseField:
-    """The regression along exact samples. Terms worth less than `nats` are left out. rows: the steps it is solved from,
-    all where None."""
-    between = Between(values, width, rows)
-    system = between.integrals(flow.features(field.terms, between.points))
-    return _solved(field, system, between.rise, damping, nats)
+    """The coefficients of a field in the weak form along a path, each equation on its own.
 
-
-def unsure(values: Array, width: int = 8) -> Array:
-    """How far polynomials through `width` samples and through half as many are apart in each step, (time - 1,)."""
-    rows = np.arange(len(values) - 1)
-    apart = interpolate(values, rows, width)[0] - interpolate(values, rows, width // 2)[0]
-    return np.asarray(np.abs(apart).max(axis=(0, 2)))
-
-
-def _solved(
-    field: SparseField, system: Array, rise: Array, damping: float, nats: float, most: int | None = None
-) -> SparseField:
-    """The coefficients of system @ theta = rise, each variable on its own.
-
-    Terms worth less than `nats` are left out one after the other, and so many that an equation keeps `most`.
+    Terms worth less than `nats` are left out one after the other, and so many that an equation keeps `most`. The errors
+    of neighbouring steps of a smooth path are alike, so that what seems to be worth some nats may be worth nothing, and
+    terms that assimilation wants back can come back. steps: those of the weak form that are used, all where None.
     """
+    form = WeakForm(path, noise)
+    rows = slice(None) if steps is None else steps
+    system, rise = form.integrated(flow.features(field.terms, path))[rows], form.rise[rows]
     mask, theta = field.mask.copy(), np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
         inside = np.nonzero(mask[:, i])[0]
@@ -198,31 +134,27 @@ def _solved(
     return field.with_mask(mask, theta)
 
 
-def integrated(columns: Array) -> Array:
-    """(time, ...) -> (time - 3, ...): integrals over the step from 1 to 2, 2 to 3, ... of the cubic through four."""
-    return np.asarray((-columns[:-3] + 13 * columns[1:-2] + 13 * columns[2:-1] - columns[3:]) / 24)
+class WeakForm:
+    """x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds along a path, (time, variables), for every step that has two
+    samples before it and two after. Each step counts by how well its integrals are known.
 
-
-class Rises:
-    """The rises along a path (time, variables), each step counted by how well it is known.
-
-    noise: of the path, in standard deviations. columns: one and the variables, (time, 1 + variables). floor: what is
-    left of a step of an equation that is known exactly, at most.
+    noise: of the path, in standard deviations; infinite for steps that all count alike. error: of the integrals of each
+    step, roughly. floor: what is left of a step of an equation that is known exactly, at most. columns: one and the
+    variables, (time, 1 + variables).
     """
 
-    def __init__(self, path: Array, noise: float, laws: LawSettings = LAWS) -> None:
-        self.path, self._moves = path, laws.shapes.moves
-        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) / 60  # of integrals by six points, roughly
-        error = np.append(sixth, sixth[-1])
-        self.floor = max(float(np.quantile(error, 0.1)), noise, 1e-12)
-        self._weight = self.floor / np.maximum(error, self.floor)[:, None]
-        self.rise = self._weight * (path[3:-2] - path[2:-3])
+    def __init__(self, path: Array, noise: float = 0.0) -> None:
+        self.path = path
+        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) / 60
+        self.error = np.append(sixth, sixth[-1])
+        self.floor = max(float(np.quantile(self.error, 0.1)), noise, 1e-12)
+        self.weight = 1 / np.maximum(self.error / self.floor, 1.0)[:, None]
+        self.rise = self.weight * (path[3:-2] - path[2:-3])
         self.columns = np.column_stack([np.ones(len(path)), path])
 
     def integrated(self, columns: Array) -> Array:
-        """(time, terms) -> (steps, terms): integrals over the middle one of every five steps, weighted."""
-        inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
-        return np.asarray(self._weight * (inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
+        """(time, terms) -> (steps, terms): integrals over each step, weighted."""
+        return np.asarray(self.weight * integrated(columns))
 
     def explained(self, left: float, times: float) -> bool:
         """Whether a share of the rises is no more than `times` the square sum of what an exact equation leaves."""
@@ -258,27 +190,19 @@ class Rises:
     def moved(self, function: Function, factors: Array, known: Array, left: Array) -> tuple[Function, float]:
         """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
         free = movable(function.kind, np.array([*function.rates, *function.bends]))
-        rest, slopes = self._left_and_slopes(function, free, factors, known, left)
-        cost, damping = float(rest @ rest), 1e-3
-        for _ in range(2 * self._moves if factors.shape[1] == 1 else self._moves):
-            before = cost
+
+        def cost(trial: Function) -> float:
+            rest = self._left_and_slopes(trial, free, factors, known, left)[0]
+            return float(rest @ rest)
+
+        def linearise(there: Function) -> Callable[[float], list[Function]] | None:
+            rest, slopes = self._left_and_slopes(there, free, factors, known, left)
             if not np.isfinite(slopes).all():
-                break
-            normal, right = slopes.T @ slopes, slopes.T @ rest
-            for _ in range(3):
-                change = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)) + 1e-300, -right, rcond=None)[0]
-                trial = function
-                for place, by in zip(free, change, strict=True):
-                    trial = _put(trial, place, _get(trial, place) + by)
-                there, turned = self._left_and_slopes(trial, free, factors, known, left)
-                if there @ there < cost:
-                    function, rest, slopes, cost = trial, there, turned, float(there @ there)
-                    damping /= 10
-                    break
-                damping = max(30 * damping, 1e-2)
-            if not cost < 0.99 * before:
-                break
-        return function, cost
+                return None
+            solved = Damped(slopes, -rest)
+            return lambda damping: [_moved(there, free, solved(damping))]
+
+        return descend(function, cost, linearise, 12, 0.01, 0.03)[:2]
 
     def _left_and_slopes(
         self, function: Function, free: list[int], factors: Array, known: Array, left: Array
@@ -333,17 +257,11 @@ def _value(kind: int, at: Array) -> tuple[Array, Array]:
     return value, slope
 
 
-def _get(function: Function, place: int) -> float:
-    return function.shift if place == -1 else (*function.rates, *function.bends)[place]
-
-
-def _put(function: Function, place: int, value: float) -> Function:
-    if place == -1:
-        return function._replace(shift=float(value))
-    shape = [*function.rates, *function.bends]
-    shape[place] = float(value)
-    v = len(function.rates)
-    return function._replace(rates=tuple(shape[:v]), bends=tuple(shape[v:]))
+def _moved(function: Function, places: list[int], change: Array) -> Function:
+    """With its shift (place -1), rates and bends changed by that much."""
+    v, shape = len(function.rates), np.array([*function.rates, *function.bends, function.shift])
+    shape[places] += change
+    return function._replace(rates=tuple(shape[:v]), bends=tuple(shape[v:-1]), shift=float(shape[-1]))
 
 
 def alike(a: Function, b: Function) -> bool:

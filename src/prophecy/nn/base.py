@@ -137,9 +137,8 @@ class Layer(Compared):
     @property
     def trained(self) -> frozenset[str]:
         """The names of the parts that learn."""
-        return frozenset(
-            part for part, names in self.PARTS.items() if all(getattr(self, n).requires_grad for n in names)
-        )
+        learn = {name for name, part in self.named_parameters(recurse=False) if part.requires_grad}
+        return frozenset(part for part, names in self.PARTS.items() if learn.issuperset(names))
 
     def freeze(self, *parts: str) -> Layer:
         """These parts (all, if none is named) do not learn from now on; `unfreeze` is the opposite. Returns the layer.
@@ -221,8 +220,7 @@ class Layer(Compared):
 
     def read(self, x: Tensor, u: Tensor) -> Tensor:
         """Outputs (..., channels[, readouts]) of states (..., channels, N) that have seen u (..., channels)."""
-        y = self._read(x, u)
-        return y if self.several else y.squeeze(-1)
+        return self._given(self._read(x, u), u)
 
     def _run(
         self, u: Tensor, state: Tensor | None, padding: tuple[Given, Given], dt: Steps, final: bool
@@ -358,11 +356,8 @@ def parameter_groups(module: nn.Module, **memory: Any) -> list[dict[str, Any]]:
     >>> [len(group["params"]) for group in parameter_groups(layer, lr=1e-3)]
     [1, 1]
     """
-    inside: set[int] = set()
-    for layer in (one for one in module.modules() if isinstance(one, Layer)):
-        inside |= {
-            id(getattr(layer, n)) for part, names in layer.PARTS.items() if part not in ("C", "D") for n in names
-        }
+    layers = [one for one in module.modules() if isinstance(one, Layer)]
+    inside = {id(p) for one in layers for name, p in one.named_parameters(recurse=False) if name not in ("C", "D")}
     learn = [p for p in module.parameters() if p.requires_grad]
     usual, own = ([p for p in learn if (id(p) in inside) == memories] for memories in (False, True))
     return [{"params": usual}, {"params": own, "weight_decay": 0.0, **memory}]

@@ -79,5 +79,5 @@ class ContextSSM(nn.Module):
         """(batch, time, channels) of features (batch, time, channels, F)."""
         x, u = features[..., : self.memory.order], features[..., self.memory.order]
         if self.base == "construction":
-            return self.memory.read(x, u).to(u.dtype)
+            return self.memory.read(x, u)
         return u if self.base == "copy" else torch.zeros_like(u)

@@ -76,7 +76,7 @@ class ProphecySSM(Layer):
     log_tick: Tensor
     rule: str  # how steps are made, a name of `memory.RULES`
     _formed: tuple[list[tuple[Tensor, int]], Frozen] | None = None
-    _tied: bool  # whether all windows are the same and frozen: the memory is then formed once for all channels
+    _ties: tuple[Tensor, int, bool]  # log_tick, its version, and whether all of it was one number then
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class ProphecySSM(Layer):
         systems, self.several = [row for row, _ in made], made[0][1]
         rules = {memory.rule_of(one, row[0]) for one, row in zip(bases, systems, strict=True)}
         rule = rules.pop() if len(rules) == 1 else None
-        self.rule, self.order, self.name = rule or "bilinear", bases[0].order, bases[0].name
-        self.rule = "lines" if rule == "foh" else self.rule
+        self.rule = "lines" if rule == "foh" else rule or "bilinear"
+        self.order, self.name = bases[0].order, bases[0].name
         self.size = self.order + (self.rule == "lines")
         self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
         self.block = torch_lifted.block_length(self.order)
@@ -124,7 +124,7 @@ class ProphecySSM(Layer):
         self._put("input", np.stack([form.input for form in forms]), **exact)
         self._put("log_tick", np.log(ticks).repeat(copies), **exact)
         self.register_buffer("gains", torch.tensor(_padded([form.gains for form in forms]), **exact))
-        self._tied = len(windows) == 1
+        self._tie()
         if names := self._named(train):
             self.unfreeze(*names)
 
@@ -150,16 +150,24 @@ class ProphecySSM(Layer):
                 f"{2 * float(self.gains.square().sum(-2).max()):.3g}), so a trained one could not stay stable; use an "
                 "orthonormal scaling, as prophecy.legt and prophecy.fout have"
             )
-        super()._learn(parts, learn)
-        self._tie()
-        return self
+        return super()._learn(parts, learn)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args)
         self._tie()
 
     def _tie(self) -> None:
-        self._tied = not self.log_tick.requires_grad and bool((self.log_tick == self.log_tick[0]).all())
+        tick = self.log_tick
+        self._ties = tick, tick._version, bool((tick == tick[0]).all())
+
+    def _tied(self) -> bool:
+        """Whether the memory is one for all channels: they have one window, which does not learn."""
+        tick = self.log_tick
+        if not torch.compiler.is_compiling() and (tick is not self._ties[0] or tick._version != self._ties[1]):
+            if transformed():
+                return False
+            self._tie()
+        return self._ties[2] and not tick.requires_grad
 
     # --- the memory ---
 
@@ -169,8 +177,7 @@ class ProphecySSM(Layer):
         scale: length of the step in units of dt, a number or (batch, 1 or channels) for steps of their own, which come
         first in the shapes then.
         """
-        tied = self._tied and not self.log_tick.requires_grad
-        tick = (self.log_tick[:1] if tied else self.log_tick).exp()
+        tick = (self.log_tick[:1] if self._tied() else self.log_tick).exp()
         if scale is not None:
             tick = tick * self._steps(scale)
         return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
 
 def packed(
     u: Tensor, lengths: Tensor | Sequence[Any] | None, mask: Tensor | Sequence[Any] | None
@@ -30,7 +32,7 @@ def packed(
         lengths = mask.sum(1)
     else:
         lengths = torch.as_tensor(lengths, device=u.device)
-        if tuple(lengths.shape) != (batch,) or lengths.is_floating_point() or lengths.is_complex():
+        if tuple(lengths.shape) != (batch,) or lengths.dtype not in WHOLE:
             raise ValueError(f"lengths must be whole numbers ({batch},), got {lengths.dtype} {tuple(lengths.shape)}")
         if not torch.compiler.is_compiling() and batch and not (0 <= int(lengths.min()) <= int(lengths.max()) <= time):
             raise ValueError(f"lengths must lie between 0 and {time}, got {lengths.tolist()}")

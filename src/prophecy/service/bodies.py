@@ -80,7 +80,7 @@ class BodyNames:
     decimal: Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")] = None
     header: Annotated[bool | None, Query(description="CSV: whether the first line has names.")] = None
     missing: Annotated[tuple[str, ...], Query(description="CSV: a mark for no value; repeatable.", max_length=20)] = ()
-    skip: Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)] = None
+    skip: Annotated[int | None, Query(description="CSV: lines at the top to skip.", ge=0, le=1000)] = None
     sep: Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")] = None
 
 

@@ -26,9 +26,6 @@ class Strangers:
     def leave(self, who: Hashable) -> None:
         self._waiting.pop(who, None)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
 
 def connection(strangers: Strangers, seconds: float) -> type[H11Protocol]:
     """uvicorn's protocol, whose connections begin as strangers. One is cut off where for so many seconds no whole head

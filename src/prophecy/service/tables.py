@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.frames.align import ADDRESS
+from prophecy.frames.align import ADDRESS, ordered, said
+from prophecy.frames.collect import gathered
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import Roles, resolve
-from prophecy.frames.table import Stray, contents, floats, open_table
-from prophecy.frames.text import sniff
+from prophecy.frames.table import Stray, contents, open_table
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -57,39 +57,25 @@ def _check_form(body: bytes) -> None:
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     table = open_table(body, hints(asked))
     roles, width = table.roles, len(table.roles.values)
-    keys, values, times, dated = list[str](), list[Any](), list[Any](), False
-    for one in table.batches:
-        check_size((len(keys) + len(one)) * width, settings)
-        named = np.empty(len(one), dtype=object)
-        for key, rows in table.split(one):
-            named[rows] = key
-        moments = table.times(one, len(keys) + 1)
-        times.append(np.full(len(one), np.nan) if moments is None else _seconds(moments))
-        dated |= moments is not None and moments.dates
-        values.append(np.stack([floats(one, name) for name in roles.values], axis=1))
-        keys += named.tolist()
-    if not keys:
-        raise ValueError("the table has names but no rows; " + WAY_OUT)
-    when, numbers, order = np.concatenate(times), np.concatenate(values), np.arange(len(keys))
-    if roles.clock is not None:
-        order = np.argsort(when, kind="stable")
-        order = order[np.isfinite(when[order])]
+    rows, names, count = gathered(table)
+    check_size(count * width, settings)
+    called, order, met, dated = [*names], np.arange(count), dict[str, int](), False
+    keys = [called[code] for code in rows.codes]
+    if rows.times is not None:
+        when, dated = _seconds(rows.times), rows.times.dates
+        order, _, met = ordered(np.column_stack([rows.codes, rows.values]), rows.times, True, ADDRESS)
         if not len(order):
             raise ValueError("no row has a time; correct the column, or leave it out")
         for place in (order[0], order[-1]) if dated else ():
             check_date(float(when[place]), int(place) + 2, asked.time)
-        first: dict[Any, int] = {}  # of exact repetitions
-        for row in order.tolist():
-            first.setdefault((keys[row], when[row], str(numbers[row].tolist())), row)
-        order = np.array(list(first.values()))
     series = {key: _series(key, roles.values, roles.key, asked, settings) for key in {keys[row] for row in order}}
     return Batch(
         [name for row in order for name in series[keys[row]]],
-        None if roles.clock is None else np.repeat(when[order], width),
-        numbers[order].ravel(),
+        None if rows.times is None else np.repeat(when[order], width),
+        rows.values[order].ravel(),
         dated,
         np.repeat(order + 2, width).tolist(),
-        tuple(table.notes),
+        (*table.notes, *said({**met, "several": 0})),
     )
 
 
@@ -121,17 +107,17 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         opened = open_bytes(body)
         with explained(opened.path):
-            dialect = sniff(opened.path, opened.stream, said)
             layout = contents(opened, said, Stray(said))
     except ValueError as error:
         raise refused(error) from None
+    assert layout.form is not None  # it is text
     found: dict[str, Any] = {
         "names": list(layout.names[:LISTED]),
         "kinds": list(layout.kinds[:LISTED]),
         "rows": [list(row) for row in zip(*(column[:SHOWN] for column in layout.cells[:LISTED]), strict=True)],
-        "sep": dialect.separator,
-        "encoding": dialect.encoding,
-        "skip": dialect.skipped,
+        "sep": layout.form.separator,
+        "encoding": layout.form.encoding,
+        "skip": layout.form.skip,
         "decimal": _mark(layout),
         "notes": list(layout.notes),
     }
@@ -153,12 +139,9 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
 
 
 def _downwards(layout: Layout, roles: Roles) -> bool:
-    import narwhals.stable.v2 as nw
-
     if roles.clock is None:
         return False
-    columns = {name: layout.cells[layout.names.index(name)] for name in roles.clock.columns}
-    times = roles.clock.read(nw.from_dict(columns, backend="pyarrow"), 1, Stray(layout.asked))
+    times = roles.clock.read(next(iter(layout.pieces)), 1, Stray(layout.asked))
     there = times.values[~times.missing]
     return len(there) > 1 and bool(there[0] > there[-1])
 

@@ -131,7 +131,8 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     RECORDS.check(records)
     t = table[0]
     require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
-    least = 0.999 * t["share"] * t["prior"][records["season_on"]]
+    # Members whose season was put to sleep since the last value had less of the prior when they learned.
+    least = 0.999 * t["share"] * np.minimum(t["prior"][records["season_on"]], t["prior"][1])
     require(records, "weight", records["weight"] >= least, "must be at least the share")
     for name in ("learned", "known", "gap"):
         require(records, name, records[name] <= records["count"], "must be at most count")

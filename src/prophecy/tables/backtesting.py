@@ -72,6 +72,10 @@ class Backtest:
     def models(self) -> list[str]:
         return list(dict.fromkeys(score.model for score in self.scores))
 
+    def first(self, model: str) -> list[Score]:
+        """The scores of a model in every fold of the first series."""
+        return [score for score in self.scores if (score.model, score.series) == (model, self.scores[0].series)]
+
     def overall(self) -> dict[str, dict[str, float]]:
         """Each model's means over folds and series (the RMSE: root of the mean square)."""
         made = {}

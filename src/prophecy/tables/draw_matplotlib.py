@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-import numpy as np
-
 from prophecy.frames.names import for_matplotlib
 from prophecy.tables.pictures import DARK, LIGHT, Colours, Panel, Picture
 
@@ -18,11 +16,12 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
     from matplotlib.figure import Figure
 
     colours = DARK if dark else LIGHT
-    tall = 3.4 if sum(not panel.bars for panel in picture.panels) == 1 else 2.5
-    heights = [0.3 + 0.32 * len(p.bars) if p.bars else max(0.9, tall * p.height) for p in picture.panels]
+    tall = 3.4 if len(picture.panels) == 1 else 2.5
+    heights = [max(0.9, tall * panel.height) for panel in picture.panels]
     made = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained", facecolor=colours["paper"])
     axes = made.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    for place, (axis, panel) in enumerate(zip(axes, picture.panels, strict=True)):
+    named: set[str] = set()
+    for axis, panel in zip(axes, picture.panels, strict=True):
         axis.set_facecolor(colours["paper"])
         axis.set_title(for_matplotlib(panel.title), loc="left", fontsize=11, color=colours["ink"])
         axis.tick_params(colors=colours["muted"], labelsize=9, length=0)
@@ -30,12 +29,8 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
         axis.set_axisbelow(True)
         axis.spines[:].set_visible(False)
         axis.margins(x=0.01)
-        if panel.bars:
-            _bars(axis, panel, colours)
-        else:
-            _lines(axis, panel, colours)
-            if place == 0:
-                _legend(axis, colours)
+        _lines(axis, panel, colours)
+        _legend(axis, named, colours)
     return made
 
 
@@ -75,26 +70,15 @@ def _lines(axis: Any, panel: Panel, colours: Colours) -> None:
         axis.xaxis.get_offset_text().set_color(colours["muted"])
 
 
-def _bars(axis: Any, panel: Panel, colours: Colours) -> None:
-    names = [for_matplotlib(name) for name, _ in panel.bars]
-    sizes = np.array([size for _, size in panel.bars], dtype=np.float64)
-    tints = [colours["forecast"], *[colours["muted"]] * (len(names) - 1)]
-    axis.barh(range(len(names)), np.nan_to_num(sizes), color=tints, height=0.62)
-    axis.set_yticks(range(len(names)), names, color=colours["ink"])
-    axis.set_xticks([])
-    axis.grid(False)
-    axis.invert_yaxis()
-    axis.set_xlim(0, 1.12 * np.nanmax(sizes) if np.isfinite(sizes).any() else 1)
-    for place, size in enumerate(sizes):
-        text = f" {size:.3g}" if np.isfinite(size) else " failed"
-        axis.text(np.nan_to_num(size), place, text, va="center", color=colours["ink"], fontsize=9)
-
-
-def _legend(axis: Any, colours: Colours) -> None:
+def _legend(axis: Any, named: set[str], colours: Colours) -> None:
+    """What no panel above has named."""
     handles, labels = axis.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
+    once = {name: handle for name, handle in zip(labels, handles, strict=True) if name not in named}
+    named |= {*once}
     order = sorted(once, key=lambda name: (name != "observed", "%" in name))
-    axis.legend(
-        [once[name] for name in order], order, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(len(once), 5),
-        frameon=False, fontsize=9, labelcolor=colours["ink"], handlelength=1.4, borderaxespad=0.2, columnspacing=1.2,
-    )  # fmt: skip
+    if order:
+        axis.legend(
+            [once[name] for name in order], order, loc="lower right", bbox_to_anchor=(1.0, 1.0),
+            ncols=min(len(once), 5), frameon=False, fontsize=9, labelcolor=colours["ink"], handlelength=1.4,
+            borderaxespad=0.2, columnspacing=1.2,
+        )  # fmt: skip

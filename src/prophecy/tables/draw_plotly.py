@@ -23,7 +23,7 @@ def figure(picture: Picture, dark: bool = False) -> Any:
     from plotly.subplots import make_subplots
 
     colours, panels = DARK if dark else LIGHT, picture.panels
-    heights = [30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height) for panel in panels]
+    heights = [int(HEIGHT * panel.height) for panel in panels]
     inside = sum(heights) + BETWEEN * (len(heights) - 1)
     # Zooming into one panel zooms into all where they show the same stretch.
     shared = len({panel.span() for panel in panels}) == 1
@@ -60,9 +60,6 @@ def _axes(made: Any, panel: Panel, place: dict[str, int], colours: Colours) -> N
         made.update_yaxes(type="log", **place)
     elif ends is not None:
         made.update_yaxes(range=ends, **place)
-    if panel.bars:
-        made.update_xaxes(showticklabels=False, **place)
-        made.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=8, **place)
 
 
 def _look(colours: Colours) -> dict[str, Any]:
@@ -83,8 +80,6 @@ def _look(colours: Colours) -> dict[str, Any]:
 
 
 def _traces(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
-    if panel.bars:
-        return [_bars(panel, colours)]
     # Bands are drawn first, below the lines, and come last in the legend.
     bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
     return bands + [_line(line, look) for line, look in panel.looks(colours)]
@@ -112,22 +107,6 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
         return {**trace, "mode": "markers", "marker": marker}
     dash = "dash" if look.dashed else "solid"
     return {**trace, "mode": "lines", "line": {"color": look.colour, "width": 1.25 * look.size, "dash": dash}}
-
-
-def _bars(panel: Panel, colours: Colours) -> dict[str, Any]:
-    sizes = np.array([size for _, size in panel.bars], dtype=np.float64)
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": _cells(sizes),
-        "y": [for_html(name) for name, _ in panel.bars],
-        "marker": {"color": [colours["forecast"], *[colours["muted"]] * (len(sizes) - 1)]},
-        "showlegend": False,
-        "name": for_html(panel.title),
-        "text": [f"{size:.3g}" if np.isfinite(size) else "failed" for size in sizes],
-        "textposition": "auto",
-        "hovertemplate": "%{y}: %{x:.4g}<extra></extra>",
-    }
 
 
 def page(picture: Picture) -> str:

@@ -48,6 +48,7 @@ SHAPES: dict[str, tuple[str, str]] = {
 INNER = 0.5  # level of the darker band inside the interval: half of all values
 PAST = 4  # rows of history drawn for each row ahead
 LEAST = 120  # rows of history drawn at least, where there are that many
+FEW = 40  # dots that are drawn large
 MOST = 6  # panels drawn: a picture of more is a texture
 LISTED = 8  # series listed in a notebook
 RECENT = 200  # values of a stream drawn there
@@ -86,14 +87,13 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes. now: where the past ends. bars: names and lengths, in place of lines. spans: stretches of the
-    axis, first and last, that are shaded. threshold: where a horizontal line is drawn."""
+    """One set of axes. now: where the past ends. spans: stretches of the axis, first and last, that are shaded.
+    threshold: where a horizontal line is drawn."""
 
     title: str
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
     now: Any = None
-    bars: Sequence[tuple[str, float]] = ()
     height: float = 1.0
     log: bool = False
     threshold: float | None = None
@@ -107,7 +107,8 @@ class Panel:
             rival, flagged = line.role == "rival", line.role == "flagged"
             colour = RIVALS[rivals.index(line.name) % len(RIVALS)] if rival else colours.get(line.role, colours["ink"])
             shape = SHAPES.get(line.name, SHAPES["spike"]) if flagged else (".", "circle")
-            size = (6.0 if flagged else 3.2) if line.dots else 1.9 if line.role == "forecast" else 1.2
+            large = flagged or len(line.x) <= FEW
+            size = (6.0 if large else 3.2) if line.dots else 1.9 if line.role == "forecast" else 1.2
             made.append((line, Look(colour, size, rival, shape if line.dots else None)))
         return made
 
@@ -174,24 +175,23 @@ def of_forecast(made: Forecast, source: Source, title: str = "", history: int | 
 
 
 def of_backtest(result: Backtest) -> list[Panel]:
-    """The first series with what was forecast in every fold, and every model's MASE (the MAE where it has none)."""
-    source, horizon = result.source, result.horizon
+    """The first series with what was forecast in every fold, and every model's mean absolute error in each of them."""
+    source, horizon, (ours, *others) = result.source, result.horizon, result.models
     shown = max(0, result.cuts[0] - max(LEAST, PAST * horizon))
     axis = moments(source.series.times, len(source.series.values))
     lines, bands = [Line("observed", axis[shown:], source.series.values[shown:, 0])], []
-    scores, ours = result.overall(), result.models[0]
-    errors = {model: row["mae"] for model, row in scores.items() if model != ours and np.isfinite(row["mae"])}
-    best = min(errors, key=lambda model: errors[model], default=None)
+    errors = {model: [score.mae for score in result.first(model)] for model in (ours, *others)}
+    others.sort(key=lambda model: np.nan_to_num(np.mean(errors[model]), nan=np.inf))  # the best has the first colour
     for (model, fold), made in result.paths.items():
         x = axis[result.cuts[fold] : result.cuts[fold] + horizon]
-        if model in (ours, best):
+        if model in (ours, *others[:1]):
             lines.append(Line(model, x, _column(made.point, 0), "forecast" if model == ours else "rival"))
         if model == ours:
             bands.append(Band(f"{100 * result.level:g} %", x, _column(made.lower, 0), _column(made.upper, 0)))
-    measure = "mase" if all(np.isfinite(row["mase"]) for row in scores.values()) else "mae"
-    title = f"mean absolute {'scaled ' if measure == 'mase' else ''}error (less is better)"
-    bars = [(model, row[measure]) for model, row in scores.items()]
-    return [Panel(source.names[0], lines, bands), Panel(title, bars=bars, height=0.22 * len(bars))]
+    cuts = axis[np.asarray(result.cuts)]
+    scores = [Line(model, cuts, np.array(errors[model]), "rival", dots=True) for model in others]
+    scores.append(Line(ours, cuts, np.array(errors[ours]), "forecast", dots=True))
+    return [Panel(source.names[0], lines, bands), Panel("mean absolute error, by fold", scores, height=0.5)]
 
 
 def of_track(x: NDArray[Any], parts: Iterable[Array], level: float, title: str = "") -> Panel:

@@ -19,7 +19,8 @@ class Settings:
     forcing_periods: float = 4.0  #: that a forcing has at least in the samples; slower ones are drifts
     #: Share of what a field leaves that it leaves beside a sinusoid, or with its terms times a clock. Driven systems
     #: leave 0 to 0.22 with 1 % noise, 120 others 0.32 and more; a parameter that drifts by a fifth leaves 0.02 with 1 %
-    #: noise and 0.14 with 3 %, systems without a drift 0.3 to 1
+    #: noise and 0.14 with 3 %, systems without a drift 0.3 to 1. Of the clock itself the state must leave more: where a
+    #: path goes one way, as to rest, time is a function of the state
     input_left: float = 0.25
 
     hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen

@@ -22,7 +22,6 @@ class FunctionSettings:
     tried: int = 24  #: functions whose products with the variables are tried too
     alike: int = 3  #: of these, how many of one kind along one direction
     moved: int = 8  #: and how many are moved to where they explain most
-    moves: int = 6  #: Gauss-Newton steps of that; twice as many without products
     pair: float = 3.0  #: a function of two variables must leave this much less (in squares) than one of a single one
     movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
     bent: float = 1.5  #: and one of a square or product this much less than one of a variable
@@ -59,12 +58,7 @@ class ExactSettings:
     integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
-    #: Times what equations that are the same may differ by: where changing some coefficients as much as the field is
-    #: large moves it by less, the samples do not say which terms it has, and the fewest are taken
-    open: float = 10.0
     moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
-    longest: int = 12  #: terms of an equation that is looked for so
 
     # Least squares on single steps
     close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
-    far: float = 3.0  #: standard deviations: an error that is as bad as any

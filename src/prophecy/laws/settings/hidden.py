@@ -34,8 +34,6 @@ class HiddenSettings:
     #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
     #: four. All searches that arrived did, of the others half end there.
     coarse: float = 6e-3
-    close: float = 1e-4  #: the same of order 8
-    near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
     same: float = 0.01  #: share of the variance that may differ between two searches that came to the same place
 
     # The rest of the series

@@ -33,8 +33,6 @@ class LawSettings:
     complete: float = 0.75  #: share of the steps between samples that were both observed
     hopeful: float = 0.005  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
-    roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
-    costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
@@ -60,7 +58,6 @@ class LawSettings:
     converged: float = 0.02  #: of the noise: integration errors below this do not matter
     #: Of the model error: errors of integration differ from sample to sample and must not pass for it
     below: float = 0.1
-    quiet: float = 1e-3  #: of the noisiest variable's noise: the least that a variable is taken to have
     held: float = 1e-7  #: of the largest singular value: what is below belongs to directions that nothing determines
     hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening, or one twice as far
     kept: int = 20  #: terms of an equation that are kept then, at most
@@ -79,7 +76,6 @@ class LawSettings:
     quotients: tuple[int, ...] = (1, 2)  #: degrees of denominators; () leaves quotients out
     kinks: int = 10  #: in one field that has no other functions: a piecewise linear one with eleven pieces
     nats: float = 15.0  #: what a function must add to the log likelihood beyond its penalty
-    share: float = 0.8  #: of what the powers leave of an equation, a function must leave less than this
     further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
     further_noisy: float = 1.12  #: the same where most of what is left is noise
 

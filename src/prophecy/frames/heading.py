@@ -1,0 +1,202 @@
+"""Rows of cells as a table, from whatever file they come.
+
+Above the rows there may be titles, a line of names and lines of units: the rows begin where cells are of the kinds that
+stand below, names are the first line above them that has one for every column, and all else is skipped and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from prophecy.frames import dates
+from prophecy.frames.columns import (
+    JUDGED,
+    Form,
+    Hints,
+    Layout,
+    described,
+    is_missing,
+    is_number,
+    kind_of,
+    text_of,
+    texts_of,
+)
+from prophecy.frames.names import count, printable
+from prophecy.frames.roles import USUAL, spread_over_columns
+
+if TYPE_CHECKING:
+    from prophecy.frames.table import Stray
+
+LOOKED = 1 << 18  # cells read to find kinds and roles of columns: some ten thousand rows
+AT_ONCE = 256  # rows: so few are gone before the collector of garbage looks at them
+TYPED = ("number", "date", "clock")
+
+Line = tuple[int, Sequence[Any]]  # the number of a row in its file, and its cells
+
+
+def of_rows(
+    path: str,
+    rows: Iterator[Line],
+    asked: Hints,
+    stray: Stray,
+    piece: int,
+    names: tuple[str, ...] = (),
+    above: Sequence[Sequence[str]] = (),
+    form: Form | None = None,
+) -> Layout:
+    """The table that rows make, in frames of text; in a column of numbers alone they are so by their type.
+
+    names: of the columns, where they are known. above: lines before the first row that may have them. piece: cells of
+    a frame. form: of a text file, of which lines up to the first row are noted here.
+    """
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    first, notes, start = _head(rows), list[str](), 0
+    if not first:
+        raise ValueError("there are no rows; a table needs at least two")
+    if not names:
+        texts = [[text_of(cell) for cell in row] for _, row in first[: JUDGED + 1]]
+        names, header, start = header_of(path, texts, asked)
+        if start >= len(first):
+            raise ValueError(f"{path} has a header but no rows; write rows below the names")
+        named = names_among([cells for cells in above if len(cells) == len(names)], range(len(names)))
+        if header is None and asked.header is None and named:
+            names, header = tuple(named), -1
+        notes = said_about(texts, header, start, len(names))
+        form = form if form is None or not start else replace(form, skip=first[start - 1][0])
+
+    width = len(names)
+
+    def columns(lines: Sequence[Line]) -> list[tuple[Any, ...]]:
+        return list(zip(*(row for _, row in lines if len(row) == width), strict=True)) or [()] * width
+
+    def frames() -> Iterator[Any]:
+        """Few rows at once become columns: what lives long is text alone, which no collector of garbage visits."""
+        held: list[list[str]] = [[] for _ in names]
+        while lines := list(islice(below, min(AT_ONCE, max(1, piece // width)))):
+            for line, row in (one for one in lines if len(one[1]) != width):
+                stray.ragged(line, row, width)
+            for column, some in zip(held, columns(lines), strict=True):
+                column += texts_of(some)
+            if len(held[0]) * width >= piece:
+                yield frame(held)
+                held = [[] for _ in names]
+        if held[0]:
+            yield frame(held)
+
+    def frame(held: list[list[str]]) -> Any:
+        return nw.from_native(pa.table([pa.array(column, pa.string()) for column in held], names), eager_only=True)
+
+    cells = columns(first[start:])
+    types = [{type(cell) for cell in column} - {type(None)} for column in cells]
+    kinds = ["number" if found and found <= {int, float} else "" for found in types]
+    layout = described(path, names, cells, asked, form, kinds)
+    below = chain(first[start:], rows)
+    return replace(layout, pieces=frames(), notes=[*notes, *layout.notes])
+
+
+def _head(rows: Iterator[Line]) -> list[Line]:
+    """The rows that kinds and roles of columns are told by."""
+    found: list[Line] = []
+    cells = 0
+    while cells < LOOKED and (line := next(rows, None)) is not None:
+        found.append(line)
+        cells += len(line[1])
+    return found
+
+
+def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:
+    """What was skipped above the rows, which begin in line `start`."""
+    titles = rows[: start if header is None else max(header, 0)]
+    units = rows[header + 1 : start] if header is not None else []
+    notes = []
+    if titles:
+        notes.append(skipped_lines(len(titles), "before the table") + _shown(titles[0]))
+    if units:
+        notes.append(skipped_lines(len(units), "below the names") + _shown(units[0], "units, perhaps: "))
+    if header is None:
+        called = "column1 …" if width > 1 else "value"
+        notes.append(f"no header: columns are called {called}, and the first line is data")
+    return notes
+
+
+def skipped_lines(lines: int, where: str) -> str:
+    """A note about lines that are no rows."""
+    return f"{count(lines, 'line')} {where} skipped"
+
+
+def _shown(row: Sequence[str], about: str = "") -> str:
+    text = printable(" ".join(filter(None, row)))[:60]
+    return f" ({about}{text!r})" if text else ""
+
+
+def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[tuple[str, ...], int | None, int]:
+    """The names, the line they stand in (None without one), and the first line of the rows."""
+    some = rows[1 : JUDGED + 1] or rows
+    widths = [len(row) for row in some]
+    width = max(sorted(set(widths), reverse=True), key=widths.count)
+    whole = [row for row in some if len(row) == width]
+    whole = whole[min(30, len(whole) // 2) :]  # what is above may be titles and units
+    kinds = [kind_of([row[i] for row in whole], asked) for i in range(width)]
+    used = [i for i, kind in enumerate(kinds) if kind != "empty"]
+    typed = any(kind in TYPED for kind in kinds)
+    start = _first_row(rows, kinds, asked) if typed else None
+    if start is None:  # a single line of words has names without rows
+        start = 1 if len(rows) > 1 or not typed else 0
+    above = [k for k in range(start) if len(rows[k]) >= max(len(used), min(2, width))]
+    header: int | None = None
+    if asked.header is not False and above:
+        good = names_among([rows[k] for k in above], used)
+        header = 0 if start == 1 else rows.index(good) if good else None
+    if asked.header and header is None:
+        header, start = max(start - 1, 0), max(start, 1)
+    if asked.header is None:
+        spread_over_columns(rows[header if header is not None else start], asked)
+    first = [] if header is None else [*rows[header], *[""] * width][:width]
+    return _names(path, first, width), header, start
+
+
+def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints) -> int | None:
+    """The first line whose cells are of the kinds of the columns; a stray cell is allowed below a line of names."""
+    named = False
+    for k, row in enumerate(rows[:JUDGED]):
+        cells = [(cell, kind) for cell, kind in zip(row, kinds, strict=False) if kind in TYPED]
+        fits = [kind_of([cell], asked) == kind for cell, kind in cells if not is_missing(cell, asked.absent)]
+        fit, miss = fits.count(True), fits.count(False)
+        if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
+            return k
+        named = named or (miss > 0 and not fit and len(row) == len(kinds))
+    return None
+
+
+def _is_names(row: Sequence[str], used: Sequence[int]) -> bool:
+    """Whether a line has a name for every column with cells (but the first, where pandas writes none), none of them a
+    number, a date, or a label with a colon."""
+    cells = [row[i] if i < len(row) else "" for i in used]
+    filled = [cell for cell in cells if cell]
+    if not filled or len(filled) < len(cells) - (not cells[0]):
+        return False
+    others = (cell for cell in filled if is_number(cell) or dates.is_date(cell) or cell.endswith(":"))
+    return len(set(filled)) == len(filled) and not any(others)
+
+
+def names_among(lines: Sequence[Sequence[str]], used: Sequence[int]) -> Sequence[str]:
+    """The first line that has names for the `used` columns, one with a usual name before others; () without one."""
+    lines = [line for line in lines if _is_names(line, used)]
+    usual = (line for line in lines if any(cell.lower() in USUAL for cell in line))
+    return next(usual, lines[0] if lines else ())
+
+
+def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:
+    if not first:
+        return ("value",) if width == 1 else tuple(f"column{i + 1}" for i in range(width))
+    repeated = {name for name in first if name and first.count(name) > 1}
+    if repeated:
+        raise ValueError(f"{path} has several columns called {sorted(repeated)[0]!r}; rename them")
+    # One column without a name is the row number pandas writes; several are empty cells beyond the table.
+    blank = first.index("") if "" in first else None
+    return tuple(name or ("" if i == blank else f"column{i + 1}") for i, name in enumerate(first))
