@@ -596,3 +596,10 @@ def test_equations_count_time_as_the_rows_do(step: float | str | None, unit: flo
 def test_text_among_numbers_is_named(data: list[object], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         prophecy.forecast(data, 3)
+
+
+@pytest.mark.parametrize("name", [None, "day"])
+def test_an_index_keeps_its_name_or_has_none(name: str | None) -> None:
+    days = pd.date_range("2024", periods=30, freq="D", name=name)
+    ahead = prophecy.forecast(pd.Series(np.arange(30.0), days), 3)
+    assert ahead.index.name == ahead.to_frame().index.name == name

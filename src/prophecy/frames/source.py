@@ -265,7 +265,7 @@ def native_times(times: Times, kind: Kind) -> Any:
     series = time_series(times, kind).to_native()
     if not kind.as_index:
         return series
-    index = sys.modules["pandas"].Index(series, name=kind.time)
+    index = sys.modules["pandas"].Index(series).rename(kind.time)
     return index if kind.period is None else index.to_period(kind.period)
 
 
