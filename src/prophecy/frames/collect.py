@@ -216,7 +216,7 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
         cell = next((str(cell) for cell in values.flat if plain_numbers([str(cell)]) is None), None)
         if cell is not None:
             raise TypeError(f"data holds text that is no number, such as {cell!r:.80}; None and NaN are missing values")
-        raise TypeError("data holds numbers written as text; turn them into numbers: np.array(data, float)")
+        raise TypeError(f"data holds text, such as {values.flat[0]!s:.80}; turn it into numbers: np.array(data, float)")
     if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
         raise TypeError(
             f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"
