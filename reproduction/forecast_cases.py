@@ -24,13 +24,6 @@ OURS = "forecast"
 NAMES = "xyzwuv"
 
 
-class Copy:
-    """The last value, for ever."""
-
-    def rollout(self, values: Array, origins: NDArray[np.intp], horizon: int) -> Array:
-        return np.repeat(values[origins - 1][:, None], horizon, axis=1)
-
-
 @functools.lru_cache(maxsize=4)
 def sampled(system: str, samples: int, rate: int = RATE, seed: int = 0) -> Array:
     """A trajectory; integrating it takes longer than forecasting it, and several cases see the same."""
@@ -42,10 +35,10 @@ def baselines_ahead(context: Array, horizon: int) -> dict[str, Array]:
     centre, scale = context.mean(axis=0), context.std(axis=0)
     scaled = (context - centre) / np.where(scale > 0, scale, 1.0)
     index = np.arange(len(scaled) - 1)
-    models: dict[str, Model | None] = {"copy": Copy(), "repetition": Repetition(30)}
+    models: dict[str, Model | None] = {"repetition": Repetition(30)}
     models["linear autoregression"] = fit_polynomial_map(delays(12), 1, 1e-8, scaled, Index(index, index + 1))
-    end = np.array([len(scaled)])
-    paths = {n: m.rollout(scaled, end, horizon)[0] for n, m in models.items() if m is not None}
+    paths = {"copy": np.repeat(scaled[-1:], horizon, axis=0)}
+    paths |= {n: m.rollout(scaled, index[-1:] + 2, horizon)[0] for n, m in models.items() if m is not None}
     return {n: np.nan_to_num(path) * scale + centre for n, path in paths.items()}  # what is lost says the mean
 
 

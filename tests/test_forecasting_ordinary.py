@@ -229,3 +229,26 @@ def test_what_keeps_coming_back_to_an_end_of_its_range_stays_inside_and_a_rising
     assert any("never beyond 100" in note for note in made.notes)
     price = np.repeat(10.0 + np.arange(12), 10)
     assert forecast(price, 24, level=0.8).upper.max() > price.max() + 1
+
+
+@pytest.mark.parametrize("rows", [48, 49, 50, 56])
+def test_a_season_that_is_named_helps_from_its_second_time_on(rows):
+    for seed in range(4):
+        time = np.arange(rows + 24)
+        truth = 10 + 5 * np.sin(2 * np.pi * time / 24)
+        seen = truth[:rows] + 0.3 * np.random.default_rng(seed).standard_normal(rows)
+        ahead = forecast(seen, 24, season=24)
+        assert np.abs(ahead.point - truth[rows:]).mean() < 0.4
+        assert (ahead.upper - ahead.lower).max() < 5
+        assert "Season of 24 values" in ahead.explain()
+
+
+def test_notes_call_a_trend_what_is_one():
+    time, noise = np.arange(300), np.random.default_rng(0).standard_normal(300)
+    assert "No trend" in forecast(np.sin(time / 7) + 0.1 * noise, 40).explain()
+    assert "Trend: rises" in forecast(0.5 * time + noise, 40).explain()
+    assert (
+        "Trend: rises from 188 to 195.2"
+        in forecast(100 + 0.3 * time + 10 * np.sin(np.pi * time / 6), 24, season=12).explain()
+    )
+    assert "No trend: stays near 0." in forecast((noise > 1.5) * 1.0, 20).explain()

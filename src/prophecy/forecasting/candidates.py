@@ -61,7 +61,7 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
     def readout(memory: Array) -> Fit:
         return lambda x, seen, steps: fit_readout(x, steps, memory, settings)
 
-    for count in (settings.readout_seasons * short,) if short > 1 else settings.readout_lags:
+    for count in (settings.seasons_back * short,) if short > 1 else settings.readout_lags:
         if 2 <= count <= settings.readout_most and length >= 3 * count:
             yield Candidate("readout", f"direct readout of {count} values{of}", scale, readout(lags(count)))
     if short > 1 and 2 * short <= settings.readout_most:
@@ -74,7 +74,7 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
 
 
 def _profiles(season: int, settings: Settings) -> Iterator[Candidate]:
-    for cycles in settings.profile_cycles:
+    for cycles in (1, settings.seasons_back):
         label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
         yield Candidate("profile", label, VALUES, _after(cycles * season, MeanProfile(season, cycles)))
 

@@ -25,7 +25,7 @@ def outliers(raw: Array, settings: Settings) -> Mask:
     found = np.zeros(raw.shape, dtype=np.bool_)
     for variable, column in enumerate(raw.T):
         place = np.nonzero(~np.isnan(column))[0]
-        if len(place) < settings.outlier_least:
+        if len(place) < 2 * settings.autoregression_most:  # what is usual is hardly known
             continue
         x = column[place]
         wild = _wild(x, settings)
@@ -40,7 +40,7 @@ def outliers(raw: Array, settings: Settings) -> Mask:
 def _wild(x: Array, settings: Settings) -> Mask:
     wild = np.zeros(len(x), dtype=np.bool_)
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
-    spread, lags = (high - low) / 1.349, min(settings.outlier_lags, len(x) // 5)
+    spread, lags = (high - low) / 1.349, min(settings.autoregression_most, len(x) // 5)
     if not spread > 0:  # a single value that differs from most others, which are all the same, is like nothing before
         wild[x != middle] = np.sum(x != middle) == 1
     if not spread > 0 or lags < 1:

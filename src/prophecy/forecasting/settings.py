@@ -31,9 +31,7 @@ class Settings(LawSettings):
     # Outliers
     outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
     outlier_gap: float = 2.0  #: times the largest believed: spikes of all sizes are how a series is
-    outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
     outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
-    outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Rolling forecasts inside the context
     origins: float = 4.0  #: times the root of the samples rolled over: forecasts; more cost time and overlap more
@@ -60,7 +58,6 @@ class Settings(LawSettings):
 
     # Seasons
     season_cycles: float = 2.0  #: seasons a context must hold: phase means of fewer have no noise to compare to
-    season_said: float = 2.0  #: F statistic from which notes call a season found: half of its profile is kept
     season_peaks: int = 3  #: maxima of the autocorrelation tried beside the periods of the calendar
     season_handicap: float = 6.0  #: nats a period outside the calendar must explain more
 
@@ -73,15 +70,14 @@ class Settings(LawSettings):
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
 
     # Other candidates of one variable
-    autoregression_most: int = 8  #: lags
+    autoregression_most: int = 8  #: lags: a week and a day
     waves_most: int = 4  #: sinusoids
     readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
     readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
-    readout_seasons: int = 14  #: lags in seasons: two weeks of days
+    seasons_back: int = 14  #: seasons that readouts see and mean profiles average: two weeks of days
     readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
     readout_ridges: tuple[float, float] = (1e-5, 10.0)  #: of the mean eigenvalue: smallest and largest tried
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
-    profile_cycles: tuple[int, ...] = (1, 14)  #: seasons averaged: the last day, the last two weeks
     rare_ties: float = 0.3  #: share of values that equal the least or the largest, from which others are rare events
     rare_rates: tuple[float, ...] = (0.0, 0.05, 0.2)  #: at which estimates follow; Croston's range, and not at all
     rare_least: float = 0.25  #: weight from which rare events shape the distribution

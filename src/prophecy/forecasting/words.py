@@ -32,7 +32,8 @@ def mixture_notes(
     notes = []
     for number, (mixture, column) in enumerate(pairs[:_NAMED]):
         about = f"Variable {number}: " if several else ""
-        said = _season(column, settings), _direction(mixture, column, grids[number]), _shares(mixture)
+        used = _used(mixture, column, settings)
+        said = _season(column, used), _direction(column, used, grids[number]), _shares(mixture)
         notes += [about + note for note in said]
     if len(pairs) > _NAMED:
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
@@ -45,31 +46,40 @@ def mixture_notes(
     return (first if single else f"mixture led by {first}"), tuple(notes)
 
 
-def _season(column: Series, settings: Settings) -> str:
-    """Which of the seasons looked at were found, and what was not."""
+def _used(mixture: Mixture, column: Series, settings: Settings) -> list[int]:
+    """The seasons looked at that were found: by a profile, or by what repeats the shortest of them."""
     there = profiles(column.y, column.seasons, settings)[0]
-    found = [str(len(one.deviations)) for one in there if one.strength > settings.season_said]
-    other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
+    found = {len(one.deviations) for one in there if one.kept > 0.5}
+    repeats = mixture.weight(lambda candidate: candidate.family == "profile") > 0.5
+    return sorted(found | ({min(column.seasons)} if repeats else set()))
+
+
+def _season(column: Series, used: list[int]) -> str:
+    """Which of the seasons looked at were found, and which were not."""
+    found = [str(season) for season in used]
+    other = [str(season) for season in sorted(column.seasons) if season not in used]
     if not found:
         return "No season is used" + (f": one of {joined(other)} values does not help." if other else ".")
     return f"Season of {joined(found)} values." + (f" None of {joined(other)} values." if other else "")
 
 
-def _direction(mixture: Mixture, column: Series, grid: Array) -> str:
-    """Where the path goes, called a trend where it goes farther than half of the last values will be off.
+def _direction(column: Series, used: list[int], grid: Array) -> str:
+    """The straight line through the median, or through its means over a season, that of the latest values first.
 
-    Over a season: the last season of the path against its first, or against the same phases before the forecast.
+    It is a trend where it goes farther than half of the last values will be off, and than the path strays from it.
     """
-    season, steps, path = max(column.seasons, default=1), len(mixture.path), mixture.path
-    if season > 1 and steps < 2 * season <= 2 * len(column.y):
-        span = min(season, steps)
-        before, after = float(np.mean(column.y[len(column.y) - season :][:span])), float(np.mean(path[:span]))
-    else:
-        before, after = float(np.mean(path[:season])), float(np.mean(path[-season:]))
+    path, season = grid[len(grid) // 2], min(max(used, default=1), len(column.y))
+    if season > 1:
+        path = np.convolve(np.concatenate([column.y[-season:], path]), np.full(season, 1 / season), "valid")
+    if len(path) == 1:
+        return f"One value ahead, near {path[0]:.4g}."
+    times = np.linspace(-1.0, 1.0, len(path))
+    slope = float(times @ path / (times @ times))
+    before, after = path.mean() - slope, path.mean() + slope
     off = float(np.interp(0.75, PROBABILITIES, grid[:, -1]) - np.interp(0.25, PROBABILITIES, grid[:, -1])) / 2
-    if abs(after - before) <= off:
-        return f"No trend: stays near {after:.4g}."
-    return f"Trend: {'rises' if after > before else 'falls'} from {before:.4g} to {after:.4g}."
+    if abs(after - before) <= max(off, 2 * float(np.std(path - slope * times))):
+        return f"No trend: stays near {path.mean():.4g}."
+    return f"Trend: {'rises' if slope > 0 else 'falls'} from {before:.4g} to {after:.4g}."
 
 
 def _shares(mixture: Mixture) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws.flow import FOURTH, RECIPROCAL
-from prophecy.laws.problem import Problem, Steps, one_step
+from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -93,7 +93,7 @@ def assimilate(
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
-    noise = np.maximum(noise, laws.noiseless)
+    noise = np.maximum(noise, least_noise(noise, laws))
     problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
     if _dependent(values, noise):

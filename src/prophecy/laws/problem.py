@@ -48,7 +48,7 @@ class Problem:
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
         self.choice = 0.0
-        self._most = most_noise(noise, len(values), laws)
+        self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
@@ -144,7 +144,7 @@ class Problem:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, self.laws.noiseless, self._most)
+        self.noise = np.clip(noise, self._least, self._most)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -235,6 +235,11 @@ def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
     """The most noise a variable is taken to have, from its first estimate: an upper bound but for its own error, which
     few rows make large. A median of differences over ten rows counts one value in ten."""
     return noise * max(laws.coarser, 1 + 2.5 * float(np.sqrt(10 / rows)))
+
+
+def least_noise(noise: Array, laws: LawSettings) -> float:
+    """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
+    return max(laws.noiseless, laws.quiet * float(noise.max()))
 
 
 class Steps(NamedTuple):

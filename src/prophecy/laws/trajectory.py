@@ -185,7 +185,7 @@ def held_out(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
     second, most = np.maximum(np.sort(ratios)[-2:], 1.0)
     wider = np.sqrt(second * most) if second > laws.astray else most
-    astray = second > laws.astray or most > laws.astray_once
+    astray = second > laws.astray
     return HeldOut(float(min(wider, laws.follows)), bool(astray), bool(second > laws.follows), max(counts))
 
 

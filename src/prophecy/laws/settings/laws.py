@@ -58,6 +58,7 @@ class LawSettings:
     converged: float = 0.02  #: of the noise: integration errors below this do not matter
     #: Of the model error: errors of integration differ from sample to sample and must not pass for it
     below: float = 0.1
+    quiet: float = 1e-3  #: of the noisiest variable's noise: the least that a variable is taken to have
     held: float = 1e-7  #: of the largest singular value: what is below belongs to directions that nothing determines
     hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening, or one twice as far
     kept: int = 20  #: terms of an equation that are kept then, at most
@@ -104,7 +105,6 @@ class LawSettings:
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0
-    astray_once: float = 8.0  #: the same in one of them; true laws of a thrown ball, solved from half of it, are 6 off
     #: The same from which on its path is not followed either, and other candidates are tried; a law is made that much
     #: wider than it says at most
     follows: float = 10.0
