@@ -28,11 +28,6 @@ class Profile:
     deviations: Array
     strength: float
 
-    @property
-    def kept(self) -> float:
-        """The share of phase means that is more than noise, by James and Stein's rule."""
-        return 1 - 1 / self.strength
-
     def at(self, times: Indices) -> Array:
         return np.asarray(self.deviations[times % len(self.deviations)])
 

@@ -49,7 +49,7 @@ def mixture_notes(
 def _used(mixture: Mixture, column: Series, settings: Settings) -> list[int]:
     """The seasons looked at that were found: by a profile, or by what repeats the shortest of them."""
     there = profiles(column.y, column.seasons, settings)[0]
-    found = {len(one.deviations) for one in there if one.kept > 0.5}
+    found = {len(one.deviations) for one in there if one.strength > 2}  # more than half of it is no noise
     repeats = mixture.weight(lambda candidate: candidate.family == "profile") > 0.5
     return sorted(found | ({min(column.seasons)} if repeats else set()))
 
