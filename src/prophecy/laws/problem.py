@@ -305,10 +305,10 @@ def one_step(
 
         return moved
 
-    # Shapes of functions make narrow valleys: steps end late, and their damping falls fast.
+    # Shapes of functions make narrow valleys.
     enough = 0.0 if field.count > field.coefficients else 0.05
     start = field, steps.missed(field, tableau, substeps)
-    return descend(start, cost, linearise, iterations, enough, 1e-6, (30.0, 1e3))[0]
+    return descend(start, cost, linearise, iterations, enough, 1e-6)[0]
 
 
 def _weights(rest: Array) -> Array:
