@@ -156,6 +156,8 @@ def _process(rank, meeting, out):
     spread(u[rank::2]).square().mean().backward()
     if rank == 0:
         torch.save([p.grad.cpu() for p in layer.parameters() if p.requires_grad], out)
+    del spread
+    torch.distributed.barrier()  # a process that leaves while the other still talks to it aborts that one
     torch.distributed.destroy_process_group()
 
 
