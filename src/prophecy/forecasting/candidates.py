@@ -9,7 +9,7 @@ import numpy as np
 
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.known import adjusted
-from prophecy.forecasting.of_time import fit_line, waves
+from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import MeanProfile, seasonal
@@ -30,7 +30,9 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
     for scale in scales:  # what is described on two scales is no likelier for that
         yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
-    yield Candidate("line", "straight line", VALUES, seasonal(fit_line, series.seasons, settings))
+    for degree, label in ((1, "straight line"), (2, "parabola")):
+        fit = seasonal(polynomial(degree), series.seasons, settings)
+        yield Candidate("polynomial", label, VALUES, fit, settings.power_prior**degree)
     yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most, settings.season_cycles))
     if series.seasons:
         yield from _profiles(min(series.seasons), settings)

@@ -90,6 +90,7 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     # Errors grow with the lead; those of values with one sign may go with the season too.
     shape = own / np.maximum(_never_falling(own), _TINY) if series.sign else np.ones(horizon)
     widths = shape * np.array([_never_falling(each * deviation / np.maximum(shape, _TINY)) for each in at])
+    widths += settings.interval_rounding * float(np.std(series.y))
     return Mixture(series, parts, ahead, path, errors, widths)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -52,9 +53,16 @@ class FunctionOfTime:
         return locations, np.sqrt(left[:, None] * (1 + lever))
 
 
-def fit_line(x: Array, seen: Mask, steps: int) -> Fitted | None:
-    length = max(len(x), 1)
-    return FunctionOfTime(lambda t: np.vander(t / length - 0.5, 2, increasing=True), 0) if seen.sum() > 3 else None
+def polynomial(degree: int) -> Fit:
+    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
+        basis = partial(_powers, degree=degree, length=len(x))
+        return FunctionOfTime(basis, 0) if seen.sum() > degree + 2 else None
+
+    return fit
+
+
+def _powers(t: Array, degree: int, length: int) -> Array:
+    return np.vander(t / length - 0.5, degree + 1, increasing=True)
 
 
 def waves(most: int, cycles: float) -> Fit:

@@ -126,7 +126,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
     longest = int(len(x) / (settings.season_cycles + 0.5))
     if longest < 2:
         return ()
-    flat = _detrended(x)
+    flat = less_line(x)
     trials = dict.fromkeys((period for period in _CALENDAR if period <= longest), 0.0)
     for period in _peaks(autocorrelation(flat, longest + 2), settings):
         trials.setdefault(period, settings.season_handicap)
@@ -149,17 +149,19 @@ def _peaks(likeness: Array, settings: Settings) -> list[int]:
 
 
 def _explained(flat: Array, period: int) -> float:
-    """Half of what Akaike's criterion gains by the means of `period` phases, in nats."""
-    n, free = len(flat), period - 1
-    return -0.5 * n * float(np.log(_left(flat, period))) - free * n / max(n - free - 1, 1)
+    """Half of what Akaike's criterion gains by the means of `period` phases, in nats, where the rest is an
+    autoregression of order 1: phase means of noise that wanders are no season."""
+    rest = flat - _phase_means(flat, period)
+    memory = np.clip(float(rest[1:] @ rest[:-1]) / max(float(rest @ rest), 1e-300), 0.0, 1.0)
+    white = flat[1:] - memory * flat[:-1]
+    n, free = len(white), period - 1
+    left = float(np.sum((white - _phase_means(white, period)) ** 2)) / max(float(np.sum((white - white.mean()) ** 2)), 1e-300)
+    return -0.5 * n * float(np.log(max(left, 1e-300))) - free * n / max(n - free - 1, 1)
 
 
-def _left(flat: Array, period: int) -> float:
-    """The share of the variance that the means of `period` phases leave."""
+def _phase_means(flat: Array, period: int) -> Array:
     phase = np.arange(len(flat)) % period
-    means = np.bincount(phase, weights=flat) / np.bincount(phase)
-    before, after = float(np.sum((flat - flat.mean()) ** 2)), float(np.sum((flat - means[phase]) ** 2))
-    return max(after, 1e-300) / max(before, 1e-300)
+    return np.asarray((np.bincount(phase, weights=flat) / np.bincount(phase))[phase])
 
 
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
@@ -168,15 +170,7 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
         return ()
     x, base = x[-settings.longest :], max(periods)
     multiples = range(2 * base, int(len(x) / (settings.season_cycles + 0.5)) + 1, base)
-    flat = _detrended(profiles(x, periods, settings)[1])
+    flat = less_line(profiles(x, periods, settings)[1])
     merit = {period: _explained(flat, period) for period in multiples}
     best = max(merit, key=lambda period: merit[period], default=0)
     return (*periods, best) if best and merit[best] > np.log(len(merit)) else periods
-
-
-def _detrended(x: Array) -> Array:
-    """x less its straight line, or its differences where those are what does not wander."""
-    flat = less_line(x)
-    steps = np.diff(x, append=x[-1])
-    wanders = np.var(steps) < 0.5 * np.var(flat)
-    return np.asarray(steps - steps.mean() if wanders else flat)

@@ -40,7 +40,8 @@ class Settings(LawSettings):
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
-    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("line", 0.3))
+    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 2.0))
+    power_prior: float = 0.15  #: weight that each power of the time costs a polynomial trend: lines, parabolas
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
     octave: float = 0.8  #: what scores and errors of one lead say about a lead twice or half as long
