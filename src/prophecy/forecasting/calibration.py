@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri, stdtr
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.scorer import Rolling, bands, nearby
+from prophecy.forecasting.scorer import Rolling, bands, informs, nearby
 from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 
@@ -51,8 +51,7 @@ def standard_quantiles(
     prior = -settings.expected_count * np.log(_SCALES) ** 2
     total = np.tile(prior[:, None], (len(at), 1, len(_FREEDOMS)))
     if leads:
-        apart = np.abs(np.log2(at[:, None] / np.array(leads)))
-        total = total + np.tensordot(settings.octave**apart, np.array(evidence), 1)
+        total = total + np.tensordot(informs(np.array(leads), at, settings), np.array(evidence), 1)
     posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True))
     posterior = (_changed(at / (2 * len(rolling.known))) @ posterior).reshape(len(at), -1)
     cumulative = (posterior / posterior.sum(axis=1, keepdims=True)) @ _cumulative()

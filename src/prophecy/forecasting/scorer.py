@@ -235,6 +235,13 @@ def bands(steps: int) -> list[tuple[int, int, int]]:
     return [(lead, int(np.ceil(lead / np.sqrt(2))) - 1, max(int(lead * np.sqrt(2)), 1)) for lead in leads]
 
 
+def informs(leads: Array, at: Array, settings: Settings) -> Array:
+    """(at, leads): how much scores and errors at `leads` count at others: those on the way there, less by the octave.
+    So the first steps do not depend on how far one asks."""
+    octaves = np.log2(at[:, None] / leads)
+    return np.where(octaves > -0.5, settings.octave ** np.abs(octaves), 0.0)
+
+
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
     """(parts, steps): how much each counts at each lead; columns add up to 1."""
     prior = np.array([settings.prior(part.candidate) for part in parts])
@@ -244,8 +251,8 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         there = np.isfinite(score[:, low:high])
         mean = np.where(there, score[:, low:high], 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         scores[:, j] = np.where(there.any(axis=1), mean - mean.max(), 0.0)
-    apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
-    evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
+    says = informs(leads, np.arange(1, rolling.steps + 1), settings)
+    evidence = settings.flatness * scores @ (independent[leads - 1] * says).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least_weight * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))
