@@ -122,8 +122,8 @@ def _solved_again(
 
 
 def _never_falling(x: Array) -> Array:
-    """x without its falls: halfway between the largest so far and the smallest still to come."""
-    return np.asarray((np.fmax.accumulate(x) + np.fmin.accumulate(x[::-1])[::-1]) / 2)
+    """x without its falls: the largest so far."""
+    return np.asarray(np.fmax.accumulate(x))
 
 
 def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array, Array]:
