@@ -50,7 +50,7 @@ class Settings(LawSettings):
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 25.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_count: float = 50.0  #: forecasts that what the candidates expect of their errors is worth
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
     dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
     dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
