@@ -16,7 +16,7 @@ from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.mixture import mixed
-from prophecy.forecasting.of_time import fit_line, frequencies, waves
+from prophecy.forecasting.of_time import frequencies, polynomial, waves
 from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Part, Rolling, nearby, roll, scored, weights
 from prophecy.forecasting.series import VALUES, Candidate, Series, logarithms
@@ -37,7 +37,7 @@ def rolled(y, horizon=6, seasons=(), own=None):
 
 def test_a_line_and_its_interval_are_those_of_least_squares():
     y = 3 + 0.5 * np.arange(40) + R(0).standard_normal(40)
-    location, deviation = fit_line(y, y > -99, 5).predictive(y, y > -99, np.array([30, 40]), 5)
+    location, deviation = polynomial(1)(y, y > -99, 5).predictive(y, y > -99, np.array([30, 40]), 5)
     for row, end in enumerate((30, 40)):
         design = np.column_stack([np.ones(end), np.arange(end)])
         ahead = np.column_stack([np.ones(5), np.arange(end, end + 5)])
@@ -121,6 +121,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
                 near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
+                near *= lead <= 2**0.5 * (step + 1)  # what lies beyond has no say
                 total += DEFAULT.flatness * near * independent[lead - 1] * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
@@ -338,6 +339,35 @@ def test_exact_lines_have_no_width_and_nothing_hidden():
         ahead = forecast(np.arange(float(n)), 24)
         np.testing.assert_allclose(ahead.point, np.arange(n, n + 24), rtol=1e-6)
         assert float(np.max(ahead.upper - ahead.lower)) < 1e-4
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_a_parabola_goes_on_and_its_interval_holds_it(noise):
+    t, inside, off = 0.05 * np.arange(90), 0.0, 0.0
+    clean = 2 + 8 * t - 0.5 * 9.81 * t**2
+    for seed in range(4):
+        y = clean + noise * R(seed).standard_normal(90)
+        ahead = forecast(y[:60], 30, 0.8)
+        inside += float(np.mean((ahead.lower <= y[60:]) & (y[60:] <= ahead.upper))) / 4
+        off += float(np.max(np.abs(ahead.point - clean[60:]))) / 4
+    assert inside > 0.75
+    assert off < (1.5 if noise else 1e-6)  # it falls by 26
+
+
+def test_noise_with_a_memory_has_no_season():
+    said = [seasons.chosen(None, lfilter([1], [1, -phi], R(s).standard_normal(360)), DEFAULT)
+            for s in range(20) for phi in (0.5, 0.7, 0.9)]  # fmt: skip
+    assert sum(map(bool, said)) <= 1
+
+
+def test_the_first_step_does_not_depend_on_how_far_one_asks():
+    for seed in range(6):
+        noise = R(seed).standard_normal(300)
+        for y in (18 + lfilter([1], [1, -0.8], noise), 50 + noise.cumsum(), 3 + 0.2 * np.arange(300) + 2 * noise):
+            near, far = forecast(y, 1, 0.8), forecast(y, 500, 0.8)
+            width = float(near.upper[0] - near.lower[0])
+            assert float(far.upper[0] - far.lower[0]) == pytest.approx(width, rel=0.05)
+            assert abs(float(far.point[0] - near.point[0])) < 0.05 * width
 
 
 def test_decay_growth_and_noise_have_no_season():

@@ -13,7 +13,7 @@ from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import MeanProfile, seasonal
-from prophecy.forecasting.series import VALUES, Array, Candidate, Fit, Fitted, Scale, Series, logarithms
+from prophecy.forecasting.series import VALUES, Array, Candidate, Fit, Scale, Series, logarithms
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.smoothers import fit_smoothers
 
@@ -78,8 +78,4 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
 def _profiles(season: int, settings: Settings) -> Iterator[Candidate]:
     for cycles in (1, settings.seasons_back):
         label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
-        yield Candidate("profile", label, VALUES, _after(cycles * season, MeanProfile(season, cycles)))
-
-
-def _after(least: int, fitted: Fitted) -> Fit:
-    return lambda x, seen, steps: fitted if len(x) >= least else None
+        yield Candidate("profile", label, VALUES, MeanProfile(season, cycles).fit)

@@ -88,8 +88,8 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
     at = standard_quantiles(errors, expected, rolling, independent, horizon, settings)
     # Errors grow with the lead; those of values with one sign may go with the season too.
-    shape = own / np.maximum(_never_falling(own), _TINY) if series.sign else np.ones(horizon)
-    widths = shape * np.array([_never_falling(each * deviation / np.maximum(shape, _TINY)) for each in at])
+    shape = own / np.maximum(np.fmax.accumulate(own), _TINY) if series.sign else np.ones(horizon)
+    widths = shape * np.array([np.fmax.accumulate(each * deviation / np.maximum(shape, _TINY)) for each in at])
     widths += settings.interval_rounding * float(np.std(series.y))
     return Mixture(series, parts, ahead, path, errors, widths)
 
@@ -121,11 +121,6 @@ def _solved_again(
         parts = [part for k, part in enumerate(parts) if k not in used or part.ahead() is not None]
 
 
-def _never_falling(x: Array) -> Array:
-    """x without its falls: the largest so far."""
-    return np.asarray(np.fmax.accumulate(x))
-
-
 def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array, Array]:
     """Mean and standard deviation of a mixture, and the deviation its parts expect themselves; parts that are missing
     somewhere are left out there."""
@@ -145,7 +140,7 @@ def _deviation(part: Part, at: Array, own: Array | None, independent: Array) -> 
     """What a part expects of its errors at these locations, in units of the values. A part that expects nothing itself
     (own: None) has the size of its rolling errors."""
     scale = part.candidate.scale
-    size = _extended(_never_falling(part.size), at.shape[-1]) if own is None else own
+    size = _extended(np.fmax.accumulate(part.size), at.shape[-1]) if own is None else own
     if part.joint:  # errors of iterated maps multiply: a few forecasts say little of how large they are
         size = size * (1 + 2 / np.sqrt(_extended(independent, at.shape[-1])))
     return np.asarray(size * np.exp(-scale.log_slope(scale.back(at))))

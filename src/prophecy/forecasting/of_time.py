@@ -1,4 +1,4 @@
-"""Functions of time solved by least squares: constants, lines, sums of sinusoids.
+"""Functions of time solved by least squares: lines, parabolas, sums of sinusoids.
 
     x(t) = b(t) · c + noise,  c by least squares over all values up to an origin,  variance s² (1 + b' (B'B)⁻¹ b)
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -55,14 +54,10 @@ class FunctionOfTime:
 
 def polynomial(degree: int) -> Fit:
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        basis = partial(_powers, degree=degree, length=len(x))
-        return FunctionOfTime(basis, 0) if seen.sum() > degree + 2 else None
+        made = FunctionOfTime(lambda t: np.vander(t / len(x) - 0.5, degree + 1, increasing=True), 0)
+        return made if seen.sum() > degree + 2 else None
 
     return fit
-
-
-def _powers(t: Array, degree: int, length: int) -> Array:
-    return np.vander(t / length - 0.5, degree + 1, increasing=True)
 
 
 def waves(most: int, cycles: float) -> Fit:

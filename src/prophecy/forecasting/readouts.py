@@ -37,14 +37,9 @@ def fit_readout(x: Array, horizon: int, memory: Array, settings: Settings) -> Fi
     if len(x) - window - horizon + 1 < 2 * kept:
         return None
     x = x[-(settings.longest + window + horizon) :]
-    coefficients = _solved(x - x.mean(), memory, horizon, _ridges(settings))
-    return FittedReadout(memory, coefficients)
-
-
-def _ridges(settings: Settings) -> Array:
-    """Two a decade, of the mean eigenvalue."""
     low, high = 2 * np.log10(settings.readout_ridges)
-    return np.asarray(10.0 ** (np.arange(round(low), round(high) + 1) / 2))
+    ridges = 10.0 ** (np.arange(round(low), round(high) + 1) / 2)  # two a decade
+    return FittedReadout(memory, _solved(x - x.mean(), memory, horizon, ridges))
 
 
 def lags(count: int) -> Array:
@@ -60,9 +55,8 @@ def legendre(count: int, window: int, order: int) -> Array:
 
 
 def _solved(x: Array, memory: Array, horizon: int, ridges: Array) -> Array:
-    """(kept, horizon) readout weights. All products of windows come from one pass (`window_products`).
-
-    Every entry less that of the newest value is a linear map of the window, so its products follow from those.
+    """(kept, horizon) readout weights; ridges are shares of the mean eigenvalue. All products of windows come from one
+    pass (`window_products`): entries less that of the newest value are linear maps of the window.
     """
     from prophecy.laws.kernels import entry
 

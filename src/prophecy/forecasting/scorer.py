@@ -1,12 +1,12 @@
 """The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
-    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
+    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, … ≤ √2 lead
 
 score_g is the mean logarithm of the density that a candidate gave to what came about g steps ahead: Student's, around
 its location, as wide as it expected, in units of the values whatever scale it works on. A candidate that expects
 nothing of its errors is as wide as they were, which costs a nat at every g. n_g is how many forecasts of that lead do
-not overlap. Leads an octave away count by `octave`, so that a true model shows by its many short forecasts, and a
-candidate that is right only far ahead can still be used there.
+not overlap. Shorter leads count by `octave` for each octave, so that a true model shows by its many short forecasts;
+longer ones do not, so that the first steps do not depend on how far one asks.
 """
 
 from __future__ import annotations
@@ -235,9 +235,8 @@ def bands(steps: int) -> list[tuple[int, int, int]]:
     return [(lead, int(np.ceil(lead / np.sqrt(2))) - 1, max(int(lead * np.sqrt(2)), 1)) for lead in leads]
 
 
-def informs(leads: Array, at: Array, settings: Settings) -> Array:
-    """(at, leads): how much scores and errors at `leads` count at others: those on the way there, less by the octave.
-    So the first steps do not depend on how far one asks."""
+def informs(leads: Indices, at: Indices, settings: Settings) -> Array:
+    """(at, leads): how much scores and errors at `leads` say about others, at the same distance or farther."""
     octaves = np.log2(at[:, None] / leads)
     return np.where(octaves > -0.5, settings.octave ** np.abs(octaves), 0.0)
 
@@ -251,8 +250,8 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         there = np.isfinite(score[:, low:high])
         mean = np.where(there, score[:, low:high], 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         scores[:, j] = np.where(there.any(axis=1), mean - mean.max(), 0.0)
-    says = informs(leads, np.arange(1, rolling.steps + 1), settings)
-    evidence = settings.flatness * scores @ (independent[leads - 1] * says).T
+    says = independent[leads - 1] * informs(leads, np.arange(1, rolling.steps + 1), settings)
+    evidence = settings.flatness * scores @ says.T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least_weight * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))

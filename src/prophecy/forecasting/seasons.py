@@ -90,6 +90,9 @@ class MeanProfile:
     season: int
     cycles: int
 
+    def fit(self, x: Array, seen: Mask, steps: int) -> Fitted | None:
+        return self if len(x) >= self.cycles * self.season else None
+
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         cycles = min(self.cycles, int(origins.min()) // self.season)
         back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
@@ -128,7 +131,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
         return ()
     flat = less_line(x)
     trials = dict.fromkeys((period for period in _CALENDAR if period <= longest), 0.0)
-    for period in _peaks(autocorrelation(flat, longest + 2), settings):
+    for period in _peaks(autocorrelation(_less_memory(flat, flat), longest + 2), settings):
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
     best = max(merit, key=lambda period: merit[period], default=0)
@@ -149,19 +152,23 @@ def _peaks(likeness: Array, settings: Settings) -> list[int]:
 
 
 def _explained(flat: Array, period: int) -> float:
-    """Half of what Akaike's criterion gains by the means of `period` phases, in nats, where the rest is an
-    autoregression of order 1: phase means of noise that wanders are no season."""
-    rest = flat - _phase_means(flat, period)
-    memory = np.clip(float(rest[1:] @ rest[:-1]) / max(float(rest @ rest), 1e-300), 0.0, 1.0)
-    white = flat[1:] - memory * flat[:-1]
-    n, free = len(white), period - 1
-    left = float(np.sum((white - _phase_means(white, period)) ** 2)) / max(float(np.sum((white - white.mean()) ** 2)), 1e-300)
-    return -0.5 * n * float(np.log(max(left, 1e-300))) - free * n / max(n - free - 1, 1)
+    """Half of what Akaike's criterion gains by the means of `period` phases, in nats, where the rest is noise with a
+    memory (an autoregression of order 1): phase means of noise that wanders are no season."""
+    white = _less_memory(flat, flat - _phase_means(flat, period))
+    before, after = (float(np.sum((white - _phase_means(white, k)) ** 2)) for k in (1, period))
+    n, cost = len(white), [k * len(white) / max(len(white) - k - 1, 1) for k in (3, period + 2)]
+    return -0.5 * n * float(np.log(max(after, 1e-300) / max(before, 1e-300))) - cost[1] + cost[0]
 
 
-def _phase_means(flat: Array, period: int) -> Array:
-    phase = np.arange(len(flat)) % period
-    return np.asarray((np.bincount(phase, weights=flat) / np.bincount(phase))[phase])
+def _less_memory(x: Array, noise: Array) -> Array:
+    """x less what the value before says of it, where the noise has a memory of one value."""
+    memory = float(noise[1:] @ noise[:-1]) / max(float(noise @ noise), 1e-300)
+    return np.asarray(x[1:] - np.clip(memory, 0.0, 1.0) * x[:-1])
+
+
+def _phase_means(x: Array, period: int) -> Array:
+    phase = np.arange(len(x)) % period
+    return np.asarray((np.bincount(phase, weights=x) / np.bincount(phase))[phase])
 
 
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:

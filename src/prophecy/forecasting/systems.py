@@ -24,8 +24,7 @@ Solve = Callable[[Array, Rows], Model | None]
 
 def scouts(context: Context, settings: Settings) -> Iterator[Candidate]:
     """What is cheap and shows that a series is deterministic: a map of few states, and waves."""
-    memory = delays(1 if context.values.shape[1] > 2 else 4)
-    yield _kernel("few states", memory, settings, quick=True)
+    yield _kernel("few states", delays(1 if context.values.shape[1] > 2 else 4), settings, quick=True)
     for pairs in settings.wave_pairs[1:]:
         yield _waves(pairs, context.pace, settings.ridges[0])
 
