@@ -11,8 +11,7 @@ pytest.importorskip("typer")
 
 from prophecy import Prophecy  # noqa: E402
 from prophecy.commands import _track  # noqa: E402
-from prophecy.commands.predict import Tracker, run  # noqa: E402
-from prophecy.frames import table as _table  # noqa: E402
+from prophecy.commands.predict import Tracker  # noqa: E402
 from reproduction import baselines  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -75,16 +74,6 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
             expected = by_column[f"{name}_{part}"].to_numpy()
             assert np.allclose(by_group[by_group["who"] == name][part], expected, rtol=1e-9, equal_nan=True)
             assert np.allclose(by_number[f"value{i}_{part}"], expected, rtol=1e-9, equal_nan=True)
-
-
-@pytest.mark.parametrize("horizon", [1, 3])
-def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, horizon):
-    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    sizes = _table.Sizes(piece=100)
-    run(_table.open_table(str(wide), sizes=sizes), 0.9, horizon, False, tmp_path / "cut.parquet")
-    whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    assert len(list(_table.open_table(str(wide), sizes=sizes).batches)) > 5
-    pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
 
 
 def test_gaps_are_predicted_through(prophecy, tmp_path):
@@ -254,25 +243,6 @@ def test_missing_times_of_several_columns_are_counted_once(prophecy, tmp_path, c
     frame.drop(index=range(90, 100)).to_csv(tmp_path / "x.csv", index=False)
     _, _, err = prophecy(command, tmp_path / "x.csv")
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
-
-
-def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path):
-    frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE}).drop(
-        index=range(90, 100)
-    )
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    _, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
-    assert "390 rows, every hour, 10 missing times taken as gaps" in err
-    sizes = _table.Sizes(piece=150, sorted_rows=50)
-    table = _table.open_table(str(tmp_path / "x.csv"), sizes=sizes)
-    (made,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
-    assert _track.words([made], table) in err
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    )
-    frame[::-1].to_csv(tmp_path / "back.csv", index=False)
-    with pytest.raises(ValueError, match="sort the file by time first"):
-        run(_table.open_table(str(tmp_path / "back.csv"), sizes=sizes), 0.9, 1, False, None)
 
 
 def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):

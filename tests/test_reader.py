@@ -630,8 +630,7 @@ def test_numbers_of_days_are_dates_to_the_second_and_come_out_as_they_were(tmp_p
     path = tmp_path / "hours.csv"
     path.write_text(table("Date,v", *(f"{45292 + k / 24:.6f},{k * k % 7}" for k in range(48))))
     opened = open_table(str(path))
-    batch = next(opened.batches)
-    times = opened.times(batch)
+    times = opened.times
     assert str(times.values[25].astype("datetime64[s]")) == "2024-01-02T01:00:00"
     written = opened.roles.clock.numbers(times)
     assert written[25] == pytest.approx(45292 + 25 / 24, abs=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -16,13 +16,14 @@ from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average, ordered, said
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.names import count, series_title
-from prophecy.frames.table import Table, floats
+from prophecy.frames.table import Table
 from prophecy.frames.times import Times, joined
 from prophecy.streams import Prophecy
 
 Array: TypeAlias = NDArray[np.float64]
 
 POINTS = 4096  # rows kept of a long series, at most: more cannot be told apart in a picture
+LONG = 1_000_000  # values that take long enough to show how far the work is
 HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 
 
@@ -177,52 +178,23 @@ def follow(
             found[key, name] = made(series_title(key, name))
         return found[key, name].advance(values, times)
 
-    with sink(out) as write, Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
-        for batch, times in _segments(table):
-            rows, columns = _answered(table, batch, times, advance, names, mean, met)
-            if write is not None:
-                write(with_columns(batch[rows], {name: column[rows] for name, column in columns.items()}))
-            progress.update(table.position())
-    if not found:
-        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
-    table.found += said(met)
+    with sink(out) as write, Progress(command, table.values.size, "values", table.values.size > LONG) as progress:
+        rows, columns = _answered(table, advance, names, mean, met, progress)
+        if write is not None:
+            write(with_columns(table.rows()[rows], {name: column[rows] for name, column in columns.items()}))
+    table.notes.extend(said(met))
     return list(found.values())
 
 
-def _segments(table: Table) -> Iterator[tuple[Any, Times | None]]:
-    """Rows and their times, as many together as are sorted at once; a cut lies between two times."""
-    import narwhals.stable.v2 as nw
-
-    held: list[Any] = []
-    moments: list[Times] = []
-    first = 1
-    for batch in table.batches:
-        times = table.times(batch, first)
-        first += len(batch)
-        held.append(batch)
-        moments += [] if times is None else [times]
-        if sum(map(len, held)) > table.sizes.sorted_rows:
-            whole, times = nw.concat(held), joined(moments) if moments else None
-            other = np.flatnonzero(times.values != times.values[-1]) if times is not None else [len(whole) - 1]
-            cut = int(other[-1]) + 1 if len(other) else 0
-            if cut:
-                yield whole[:cut], None if times is None else times[:cut]
-            held, moments = [whole[cut:]], [] if times is None else [times[cut:]]
-    if sum(map(len, held)):
-        yield nw.concat(held), joined(moments) if moments else None
-
-
 def _answered(
-    table: Table, batch: Any, times: Times | None, advance: Callable[..., dict[str, Array]],
-    names: dict[tuple[str, str], str], mean: bool, met: Counter[str],
+    table: Table, advance: Callable[..., dict[str, Array]], names: dict[tuple[str, str], str], mean: bool,
+    met: Counter[str], progress: Progress,
 ) -> tuple[NDArray[np.intp], dict[str, Array]]:  # fmt: skip
     """Rows to write, in their order, and what `advance(key, column, values, times)` gives for each series' rows."""
-    block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
-    made = {name: np.full(len(batch), np.nan) for name in names.values()}
-    kept = np.zeros(len(batch), dtype=bool)
-    before = met["sorted"] + met["reversed"]
-    for key, some in table.split(batch):
-        rows = np.arange(len(batch))[some]
+    block, times, done = table.values, table.times, 0
+    made = {name: np.full(len(block), np.nan) for name in names.values()}
+    kept = np.zeros(len(block), dtype=bool)
+    for key, rows in table.split().items():
         starts, moments = np.arange(len(rows)), None
         if times is not None:
             try:
@@ -243,8 +215,10 @@ def _answered(
                     made[called][rows] = np.repeat(answers[part], sizes)
             if (column, "residual") in names:
                 made[names[column, "residual"]][rows] = block[rows, place] - made[names[column, "mean"]][rows]
+            done += len(rows)
+            progress.update(done)
     found_rows = np.flatnonzero(kept)
-    if times is not None and met["sorted"] + met["reversed"] > before:
+    if times is not None and met["sorted"] + met["reversed"]:
         found_rows = found_rows[np.argsort(times.values[found_rows], kind="stable")]
     return found_rows, made
 

@@ -1,14 +1,15 @@
-"""Columns of a table as found: what a user said about them, their kinds, and how text writes numbers: signs, units,
-decimal marks and thousands, decided for a column as a whole."""
+"""Columns of a table: what a user said about them, their kinds, and how text writes numbers: signs, units, decimal
+marks and thousands, decided for a column as a whole."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,13 @@ from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
+from prophecy.frames.names import count
+
+Array = NDArray[np.float64]
 
 JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
+LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
+NAMED = 3  # stray cells of a column that are shown
 OFTEN = 3  # times that a number comes before it may be a code
 MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
 
@@ -230,7 +236,7 @@ def texts_of(cells: Sequence[Any]) -> list[str]:
     return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
 
 
-def plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+def plain_numbers(cells: Sequence[Any]) -> Array | None:
     """Numbers and text of plain numbers at once, NaN where cells are empty; None where one of them is neither."""
     if "_" in "".join(cell for cell in cells if isinstance(cell, str)):
         return None  # 1_000 is a number for Python alone
@@ -269,108 +275,191 @@ class Form:
     skip: int
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Names, kinds and first cells of columns, and how those of text write numbers. Beside the kinds of text there are
-    typed (dates) and bool.
+@dataclass
+class Stray:
+    """Cells of a column that are not like the others and are taken as missing: how many, and the first few with their
+    rows. filled: cells that are there, these among them."""
 
-    strict: the columns of a frame, which a program has named: nothing is chosen among them that content alone suggests.
-    pieces: the rows, as narwhals frames. notes: what was found. form: of text files.
+    filled: int = 0
+    count: int = 0
+    shown: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, row: int, cell: str) -> None:
+        self.count += 1
+        if len(self.shown) < NAMED:
+            self.shown.append((row, cell[:40]))
+
+    def said(self, name: str, asked: Hints) -> list[str]:
+        """A note about them; too many are refused."""
+        if self.count > (1 - MOSTLY) * self.filled + 1e-9:
+            row, cell = self.shown[0]
+            raise ValueError(
+                f"column {name!r}: {self.count:,} of {self.filled:,} cells are not like the others, the first is "
+                f"{cell!r} in row {row} of the data; at most {1 - MOSTLY:.0%} are taken as missing; correct them, "
+                f"or name cells without a value with {asked.ways('missing', cell)}"
+            )
+        shown = ", ".join(f"{cell!r} (row {row})" for row, cell in self.shown)
+        more = f" and {self.count - NAMED:,} more" if self.count > NAMED else ""
+        return [f"{count(self.count, 'cell')} of {name!r} taken as missing: {shown}{more}"] if self.count else []
+
+
+@dataclass(eq=False)
+class Column:
+    """One column of a table. cells: a narwhals series, of text or of another type.
+
+    kind: as of `kind_of`; of columns that have a type also typed (dates) and bool. style: how text writes numbers.
+    looked: rows that decide about its role.
     """
 
-    path: str
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    cells: tuple[Sequence[Any], ...]
-    styles: Mapping[str, NumberStyle]
+    name: str
+    cells: Any
     asked: Hints
-    strict: bool = False
-    pieces: Iterable[Any] = ()
-    notes: Sequence[str] = ()
-    form: Form | None = None
+    looked: int
+    kind: str = ""
+    style: NumberStyle = NumberStyle()
+
+    @cached_property
+    def first(self) -> list[Any]:
+        """The first cells as they are."""
+        return list(self.cells.head(self.looked).to_list())
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The first cells that are there, as text."""
+        return [text for text in map(text_of, self.first) if not is_missing(text, self.asked.absent)]
+
+    @cached_property
+    def _read(self) -> tuple[Array, Stray, str]:
+        """The cells as numbers, those that are none, and why all of them are refused ("" where they are not)."""
+        import narwhals.stable.v2 as nw
+
+        if self.cells.dtype.is_numeric() or self.cells.dtype == nw.Boolean:
+            return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64), Stray(), ""
+        cells, style = self.cells.to_list(), self.style
+        plain = plain_numbers(cells) if style.plain else None
+        if plain is not None:
+            return plain, Stray(), ""
+        values, stray, mixed, absent = np.full(len(cells), np.nan), Stray(), "", self.asked.absent
+        for place, cell in enumerate(map(text_of, cells)):
+            if is_missing(cell, absent):
+                continue
+            stray.filled += 1
+            value = style.read(cell)
+            if value is not None:
+                values[place] = value
+                continue
+            stray.add(place + 1, cell)
+            other = "," if style.decimal == "." else "."
+            if not self.asked.decimal and not mixed and number(cell, other) is not None:
+                point, comma = (cell, "1,5") if other == "." else ("1.5", cell)
+                mixed = two_ways(self.name, point, comma, self.asked.ways("decimal", other))
+        return values, stray, mixed
+
+    @cached_property
+    def numbers(self) -> Array:
+        """All cells as numbers, NaN where they are missing or stray."""
+        values, codes = self._read[0], self.asked.codes
+        return np.where(np.isin(values, codes), np.nan, values) if codes else values
 
     @property
-    def ways(self) -> WaysOut:
-        return self.asked.ways
+    def known(self) -> Array:
+        """The numbers that are there."""
+        return self.numbers[np.isfinite(self.numbers)]
 
-    def kind(self, name: str) -> str:
-        return self.kinds[self.names.index(name)]
+    def said(self) -> list[str]:
+        """A note about cells that are no numbers; refused where they are too many, or written in two ways."""
+        _, stray, mixed = self._read
+        if mixed:
+            raise ValueError(mixed)
+        return stray.said(self.name, self.asked)
 
-    def column(self, name: str) -> Sequence[Any]:
-        return self.cells[self.names.index(name)]
-
-    def texts(self, name: str) -> list[str]:
-        """The first cells that are there."""
-        return [text for text in map(text_of, self.column(name)) if not is_missing(text, self.asked.absent)]
-
-    def numbers(self, name: str) -> NDArray[Any]:
-        """The first cells as numbers, those that are none left out."""
-        style = self.styles.get(name, NumberStyle())
-        found = plain_numbers(self.column(name)) if style.plain else None
-        if found is None:
-            read = map(style.read, self.texts(name))
-            found = np.array([value for value in read if value is not None], dtype=np.float64)
-        return found[np.isfinite(found) & ~np.isin(found, self.asked.codes)]
-
-    def code(self, name: str) -> str | None:
+    def code(self) -> str | None:
         """A note about a number that comes again and again, further from all others than these are from each other."""
-        numbers = self.numbers(name)
-        seen, times = np.unique(numbers, return_counts=True)
+        seen, times = np.unique(self.known, return_counts=True)
         for end, near, other in ((0, 1, -1), (-1, -2, 0)) if len(seen) > 2 else ():
             if times[end] >= OFTEN and abs(seen[near] - seen[end]) > abs(seen[other] - seen[near]):
-                code, far = f"{seen[end]:.15g}", f"far from all other values of the {len(numbers):,} looked at"
-                way_out = f"if it means 'no value', {self.ways('missing', code)}"
-                return f"{code} comes {times[end]:,} times in {name!r}, {far}; {way_out}"
+                code, far = f"{seen[end]:.15g}", "far from all other values"
+                way_out = f"if it means 'no value', {self.asked.ways('missing', code)}"
+                return f"{code} comes {times[end]:,} times in {self.name!r}, {far}; {way_out}"
         return None
 
-    def why_text(self, name: str) -> str:
+    def why_text(self) -> str:
         """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
-        judged = enumerate(map(text_of, self.column(name)[:JUDGED]), 1)
+        judged = enumerate(map(text_of, self.first[:JUDGED]), 1)
         cells = {row: text for row, text in judged if not is_missing(text, self.asked.absent)}
         wrong = [row for row, text in cells.items() if _kind(text) != "number"]
         if not wrong:
             return "all its cells are empty"
         return (
-            f"column {name!r} holds {cells[wrong[0]][:40]!r} in row {wrong[0]} of the data; "
+            f"column {self.name!r} holds {cells[wrong[0]][:40]!r} in row {wrong[0]} of the data; "
             f"{len(cells) - len(wrong)} of {len(cells)} cells are numbers, {MOSTLY:.0%} are needed "
             "(leave the cell empty, or write NA, where a value is missing)"
         )
 
 
-def described(
-    path: str,
-    names: Sequence[str],
-    cells: Sequence[Sequence[Any]],
-    asked: Hints,
-    form: Form | None,
-    kinds: Sequence[str],
-) -> Layout:
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns of a table, by name, before they have roles.
+
+    strict: the columns of a frame, which a program has named: nothing is chosen among them that content alone suggests.
+    frame: the rows, as a narwhals frame. notes: what was found. form: of text files.
+    """
+
+    path: str
+    frame: Any
+    columns: dict[str, Column]
+    asked: Hints
+    notes: Sequence[str] = ()
+    strict: bool = False
+    form: Form | None = None
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.columns)
+
+    @property
+    def ways(self) -> WaysOut:
+        return self.asked.ways
+
+
+def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: Form | None = None) -> Layout:
     """The kinds of columns by their first cells, and the notation of numbers in text by each column as a whole.
 
     kinds: those of columns whose type says it, "" of text.
     """
-    judged = [
-        [] if kind else [text_of(cell) for cell in column[:JUDGED]] for kind, column in zip(kinds, cells, strict=True)
-    ]
-    found = [kind or kind_of(column, asked) for kind, column in zip(kinds, judged, strict=True)]
-    telling = [column for kind, column in zip(found, judged, strict=True) if kind in ("number", "date")]
+    looked = max(1, LOOKED // len(frame.columns))
+    columns = {
+        name: Column(name, frame[name], asked, looked, kind) for name, kind in zip(frame.columns, kinds, strict=True)
+    }
+    judged = {
+        name: [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
+        for name, column in columns.items()
+        if not column.kind
+    }
+    for name, cells in judged.items():
+        columns[name].kind = kind_of(cells, asked)
+    telling = [cells for name, cells in judged.items() if columns[name].kind in ("number", "date")]
     separator = ";" if form is None else form.separator
     mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(telling, separator)
-    notes, styles = [], {}
-    for name, kind, column in zip(names, found, judged, strict=True):
-        if kind != "number" or not column:
+    notes, styles = [], []
+    for name, cells in judged.items():
+        if columns[name].kind != "number":
             continue
-        own = styles[name] = column_style(name, column, asked.decimal, mark, asked.ways("decimal", ","))
-        if open_ is not None and marks_of(column).get("either") == open_:
+        own = columns[name].style = column_style(name, cells, asked.decimal, mark, asked.ways("decimal", ","))
+        styles.append(own)
+        if open_ is not None and marks_of(cells).get("either") == open_:
             other = "." if own.decimal == "," else ","
             shown, otherwise = number(open_, own.decimal), number(open_, other)
             notes.append(
                 f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
             )
             open_ = None
-    units = dict.fromkeys(style.unit for style in styles.values() if style.unit)
+    units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
-    if any(style.grouped for style in styles.values()):
+    if any(style.grouped for style in styles):
         notes.append("marks between thousands taken out")
-    return Layout(path, tuple(names), tuple(found), tuple(cells), styles, asked, notes=notes, form=form)
+    return Layout(path, frame, columns, asked, notes, form=form)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prophecy.frames import dates
 from prophecy.frames.columns import (
     JUDGED,
+    MOSTLY,
     Form,
     Hints,
     Layout,
@@ -27,11 +28,7 @@ from prophecy.frames.columns import (
 from prophecy.frames.names import count, printable
 from prophecy.frames.roles import USUAL, spread_over_columns
 
-if TYPE_CHECKING:
-    from prophecy.frames.table import Stray
-
-LOOKED = 1 << 18  # cells read to find kinds and roles of columns: some ten thousand rows
-AT_ONCE = 256  # rows: so few are gone before the collector of garbage looks at them
+AT_ONCE = 1 << 14  # cells that are held as rows until they become columns
 TYPED = ("number", "date", "clock")
 
 Line = tuple[int, Sequence[Any]]  # the number of a row in its file, and its cells
@@ -41,25 +38,23 @@ def of_rows(
     path: str,
     rows: Iterator[Line],
     asked: Hints,
-    stray: Stray,
-    piece: int,
     names: tuple[str, ...] = (),
     above: Sequence[Sequence[str]] = (),
     form: Form | None = None,
 ) -> Layout:
-    """The table that rows make, in frames of text; in a column of numbers alone they are so by their type.
+    """The table that rows make, as a frame of text; columns of numbers alone are of numbers by their type.
 
-    names: of the columns, where they are known. above: lines before the first row that may have them. piece: cells of
-    a frame. form: of a text file, of which lines up to the first row are noted here.
+    names: of the columns, where they are known. above: lines before the first row that may have them. form: of a text
+    file, of which lines up to the first row are noted here.
     """
     import narwhals.stable.v2 as nw
     import pyarrow as pa
 
-    first, notes, start = _head(rows), list[str](), 0
+    first, notes, start = list(islice(rows, JUDGED + 1)), list[str](), 0
     if not first:
         raise ValueError("there are no rows; a table needs at least two")
     if not names:
-        texts = [[text_of(cell) for cell in row] for _, row in first[: JUDGED + 1]]
+        texts = [[text_of(cell) for cell in row] for _, row in first]
         names, header, start = header_of(path, texts, asked)
         if start >= len(first):
             raise ValueError(f"{path} has a header but no rows; write rows below the names")
@@ -68,45 +63,33 @@ def of_rows(
             names, header = tuple(named), -1
         notes = said_about(texts, header, start, len(names))
         form = form if form is None or not start else replace(form, skip=first[start - 1][0])
-
-    width = len(names)
-
-    def columns(lines: Sequence[Line]) -> list[tuple[Any, ...]]:
-        return list(zip(*(row for _, row in lines if len(row) == width), strict=True)) or [()] * width
-
-    def frames() -> Iterator[Any]:
-        """Few rows at once become columns: what lives long is text alone, which no collector of garbage visits."""
-        held: list[list[str]] = [[] for _ in names]
-        while lines := list(islice(below, min(AT_ONCE, max(1, piece // width)))):
-            for line, row in (one for one in lines if len(one[1]) != width):
-                stray.ragged(line, row, width)
-            for column, some in zip(held, columns(lines), strict=True):
-                column += texts_of(some)
-            if len(held[0]) * width >= piece:
-                yield frame(held)
-                held = [[] for _ in names]
-        if held[0]:
-            yield frame(held)
-
-    def frame(held: list[list[str]]) -> Any:
-        return nw.from_native(pa.table([pa.array(column, pa.string()) for column in held], names), eager_only=True)
-
-    cells = columns(first[start:])
-    types = [{type(cell) for cell in column} - {type(None)} for column in cells]
-    kinds = ["number" if found and found <= {int, float} else "" for found in types]
-    layout = described(path, names, cells, asked, form, kinds)
+    width, ragged = len(names), list[Line]()
+    typed = [{type(row[i]) for _, row in first[start:] if len(row) == width} - {type(None)} for i in range(width)]
+    parts: list[list[Any]] = [[] for _ in names]
     below = chain(first[start:], rows)
-    return replace(layout, pieces=frames(), notes=[*notes, *layout.notes])
+    while lines := list(islice(below, max(1, AT_ONCE // width))):
+        ragged += [line for line in lines if len(line[1]) != width]
+        for part, cells in zip(parts, zip(*(row for _, row in lines if len(row) == width), strict=True), strict=False):
+            part.append(pa.array(texts_of(cells), pa.string()))
+    table = nw.from_native(pa.table([pa.chunked_array(part, pa.string()) for part in parts], names), eager_only=True)
+    kinds = ["number" if found and found <= {int, float} else "" for found in typed]
+    layout = described(path, table, asked, kinds, form)
+    return replace(layout, notes=[*notes, *layout.notes, *_left_out(ragged, len(table), width, asked)])
 
 
-def _head(rows: Iterator[Line]) -> list[Line]:
-    """The rows that kinds and roles of columns are told by."""
-    found: list[Line] = []
-    cells = 0
-    while cells < LOOKED and (line := next(rows, None)) is not None:
-        found.append(line)
-        cells += len(line[1])
-    return found
+def _left_out(ragged: Sequence[Line], rows: int, width: int, asked: Hints) -> list[str]:
+    """A note about rows with another number of cells than the others; too many are refused."""
+    if not ragged:
+        return []
+    line, cells = ragged[0]
+    text = ",".join(map(text_of, cells))[:80]
+    shown = f"row {line} of the file, {len(cells)} cells instead of {width}: {text!r}"
+    if len(ragged) > (1 - MOSTLY) * (rows + len(ragged)) + 1e-9:
+        raise ValueError(
+            f"{len(ragged):,} of {rows + len(ragged):,} rows have another number of cells than the others, the first "
+            f"in {shown}; quote cells that hold the separator, or name the separator with {asked.ways('sep', ';')}"
+        )
+    return [f"{count(len(ragged), 'row')} with another number of cells left out ({shown})"]
 
 
 def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:

@@ -8,25 +8,23 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import islice
 
 from prophecy.frames.columns import JUDGED, MOSTLY, Form, Hints, Layout, is_missing, is_number, kind_of
 from prophecy.frames.heading import Line, of_rows, skipped_lines
-from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, encoding_of
+from prophecy.frames.opening import Opened, encoding_of
 
-if TYPE_CHECKING:
-    from prophecy.frames.table import Stray
-
+SAMPLED = 10_000  # lines that tell the separator, and what stands before the table
 SEPARATORS = (",", ";", "\t", "|")
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 REMARKS = ("#", "%")  # what lines of remarks above a table begin with
 NOTHING = Hints()
 
 
-def read_text(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
-    """A text table in any dialect. piece: cells read at once."""
-    path, (text, encoding) = opened.path, _beginning(opened)
-    lines = text.split("\n")
+def read_text(opened: Opened, asked: Hints) -> Layout:
+    """A text table in any dialect."""
+    path, encoding = opened.path, encoding_of(opened.path, opened.data)
+    lines = [line.rstrip("\n") for line in islice(_lines(opened, encoding), SAMPLED)] or [""]
     skip = min(asked.skip or 0, len(lines) - 1)
     named = re.fullmatch(r"sep=(.)", lines[skip].strip())  # what Excel writes above a table for itself
     skip += named is not None
@@ -40,42 +38,27 @@ def read_text(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
     widest = max(line.count(separator) for line in lines[skip : skip + 50]) + 1
     if widest > MOST_COLUMNS:
         raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
-    rows = _cells(opened, Form(separator, encoding, skip), blank=widest == 1)
+    form = Form(separator, encoding, skip)
     names = [[cell.strip() for cell in cells] for cells in _rows(remarks, separator)]
-    made = of_rows(path, rows, asked, stray, piece, above=names, form=Form(separator, encoding, skip))
+    made = of_rows(path, _cells(opened, form, blank=widest == 1), asked, above=names, form=form)
     notes = [skipped_lines(skip, "before the table")] if remarks else []
     if separator == "," and widest > 1 and all(map(is_number, filter(None, lines[skip : skip + 9]))):
         way_out = asked.ways("decimal", ",")
         notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, {way_out}")
-    if len(made.names) == 1 and not asked.sep and any("," in cell for cell in made.cells[0]):
+    if len(made.names) == 1 and not asked.sep and any("," in cell for cell in made[made.names[0]].texts):
         notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     return replace(made, notes=[*notes, *made.notes])
 
 
-def _beginning(opened: Opened) -> tuple[str, str]:
-    """Text with at least two whole lines where the file has them, and its encoding."""
-    size = HEAD
-    while True:
-        head = opened.stream.head(size)
-        encoding = encoding_of(opened.path, head)
-        text = head.decode(_codec(encoding), errors="ignore").replace("\r\n", "\n").replace("\r", "\n")
-        if len(head) < size or text.count("\n") >= 3:
-            return text, encoding
-        if size >= LARGEST_HEAD:
-            raise ValueError(f"its first lines are longer than {LARGEST_HEAD >> 20} MB; it is not a table")
-        size *= 4
-
-
-def _codec(encoding: str) -> str:
-    return "utf-8-sig" if encoding == "utf-8" else encoding
+def _lines(opened: Opened, encoding: str) -> io.TextIOWrapper:
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(io.BytesIO(opened.data), codec, errors="replace")
 
 
 def _cells(opened: Opened, form: Form, blank: bool) -> Iterator[Line]:
     """The cells of every line below those skipped. blank: an empty line is a row too, whose only cell is missing."""
-    text = io.TextIOWrapper(io.BufferedReader(opened.stream), _codec(form.encoding), errors="replace")
-    for _ in range(form.skip):
-        text.readline()
-    reader = csv.reader(_spaced(text, form.separator), delimiter=form.separator)
+    lines = islice(_lines(opened, form.encoding), form.skip, None)
+    reader = csv.reader(_spaced(lines, form.separator), delimiter=form.separator)
     try:
         for row in reader:
             if row or blank:
