@@ -24,7 +24,8 @@ pytest.importorskip("typer")
 from prophecy.commands._options import SHELL  # noqa: E402
 from prophecy.commands.forecast import words  # noqa: E402
 from prophecy.frames.collect import collect  # noqa: E402
-from prophecy.frames.columns import Hints, number  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
+from prophecy.frames.numbers import number  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")

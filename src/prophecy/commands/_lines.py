@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from prophecy.fleet.check import LONGEST_KEY, are_keys
-from prophecy.frames.columns import Hints, is_missing, is_number, kind_of, number
+from prophecy.frames.columns import Hints, kind_of
 from prophecy.frames.dates import is_date
-from prophecy.frames.heading import names_among
+from prophecy.frames.numbers import is_missing, is_number, number
 from prophecy.frames.roles import KEYS, is_time_name, spread_over_columns
+from prophecy.frames.rows import names_among
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 ONLY = "value"  # the key of a stream without keys

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.columns import Hints, plain_numbers
+from prophecy.frames.columns import Hints
+from prophecy.frames.numbers import plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, open_frame, open_table, unstacked
 

@@ -1,186 +1,38 @@
-"""Columns of a table: what a user said about them, their kinds, and how text writes numbers: signs, units, decimal
-marks and thousands, decided for a column as a whole."""
+"""Columns of a table: what a user said about them, their kinds, and their cells as numbers."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
 from prophecy.frames.names import count
-
-Array = NDArray[np.float64]
+from prophecy.frames.numbers import (
+    MOSTLY,
+    PLAIN,
+    Array,
+    NumberStyle,
+    column_style,
+    file_mark,
+    is_missing,
+    is_number,
+    marks_of,
+    number,
+    plain_numbers,
+    shared_unit,
+    two_ways,
+)
 
 JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
 NAMED = 3  # stray cells of a column that are shown
 OFTEN = 3  # times that a number comes before it may be a code
-MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
-
-_ABSENT = frozenset(
-    {
-        "na", "n/a", "nan", "null", "none", "nil", "missing", "#n/a", "#na", "#nv",
-        "#value!", "#div/0!", "#ref!", "#num!", "#null!",
-    }
-)  # fmt: skip
-_CURRENCY = "$€£¥₹₽₩₺¢"
-_SPACES = " \u00a0\u202f\u2009"
-_SIGNS = "+-\u2212\u2013"
-_DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
-_UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
-_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters behind a fraction, or of a whole column
-_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
-_PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
-_GROUPED = {
-    ".": re.compile(rf"\d{{1,3}}(?:([,'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*|(?:,\d{{2}})+,\d{{3}})(\.\d+)?"),
-    ",": re.compile(rf"\d{{1,3}}([.'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*(,\d+)?"),
-}
-
-
-def is_missing(cell: str, more: frozenset[str] = frozenset()) -> bool:
-    """Whether a cell means "no value": empty, without a letter or digit (-, ---, ?), a usual word, or one of `more`."""
-    text = cell.strip().lower()
-    return text in _ABSENT or text in more or not (text[:1].isalnum() or any(letter.isalnum() for letter in text))
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """A cell taken apart: its sign, its digits with their marks, what stands around them."""
-
-    negative: bool
-    digits: str
-    exponent: str
-    unit: str
-
-    def value(self, decimal: str) -> float | None:
-        """The number by a decimal mark; None where the digits are not written so."""
-        plain, grouped = _PLAIN[decimal].fullmatch(self.digits), _GROUPED[decimal].fullmatch(self.digits)
-        if plain is None and (grouped is None or self.exponent):
-            return None
-        digits = self.digits if plain is not None else re.sub(f"[^0-9{decimal}]", "", self.digits)
-        value = float(("-" if self.negative else "") + digits.replace(",", ".") + self.exponent)
-        return value if math.isfinite(value) else None
-
-
-def parsed(cell: str, unit: str = "") -> Parsed | None:
-    """The parts of a cell that may be a number; None where it is none by any mark. unit: that of its column.
-
-    >>> parsed("(1.234,50 €)")
-    Parsed(negative=True, digits='1.234,50', exponent='', unit='€')
-    """
-    text = cell.strip()
-    brackets = text.startswith("(") and text.endswith(")")
-    text = text[1:-1].strip() if brackets else text
-    negative, usual, unit = brackets, unit, ""
-    for _ in range(2):  # a sign before or behind a currency
-        if text[:1] and text[0] in _SIGNS:
-            negative, text = negative or text[0] != "+", text[1:].lstrip(_SPACES)
-        if money := _MONEY.match(text):
-            unit, text = money[1], text[money.end() :]
-    match = _DIGITS.fullmatch(text)
-    if match is None:
-        return None
-    digits, rest = match[1].rstrip(_SPACES), match[3]
-    if rest == "-" and not negative:  # 12-, as accountants' programs write it
-        negative, rest = True, ""
-    attached = not rest[:1].isspace() and digits == match[1]
-    rest = rest.strip()
-    named = attached and rest[:1] not in _ATTACHED and digits.isdigit() and rest != usual
-    if rest and (unit or not _UNIT.fullmatch(rest) or named):
-        return None
-    return Parsed(negative, digits, match[2] or "", unit or rest)
-
-
-@dataclass(frozen=True)
-class NumberStyle:
-    """How a column writes numbers. plain: digits, a sign and a point alone; grouped: marks between thousands."""
-
-    decimal: str = "."
-    plain: bool = True
-    unit: str = ""
-    grouped: bool = False
-
-    def read(self, cell: str) -> float | None:
-        """A cell as a number; None where it is none, or has another unit than the column."""
-        found = parsed(cell, self.unit)
-        return None if found is None or found.unit not in ("", self.unit) else found.value(self.decimal)
-
-
-def number(cell: str, decimal: str) -> float | None:
-    """A cell as a number by a decimal mark, whatever its unit."""
-    found = parsed(cell)
-    return None if found is None else found.value(decimal)
-
-
-def shared_unit(cells: Sequence[str]) -> str:
-    """The letters that follow the digits of nearly all cells at once, such as 12k and 7k; 12a alone is a name."""
-    ends = [found[1] for cell in cells if (found := re.fullmatch(r"\d+([^\W\d_]{1,3})", cell))]
-    usual = max(sorted(set(ends)), key=ends.count, default="")
-    return usual if len(ends) > 1 and ends.count(usual) >= MOSTLY * len(cells) else ""
-
-
-def is_number(cell: str, unit: str = "") -> bool:
-    """Whether a cell is a number by some decimal mark. unit: that of its column."""
-    found = parsed(cell, unit)
-    return found is not None and (found.value(".") is not None or found.value(",") is not None)
-
-
-def marks_of(cells: Iterable[str]) -> dict[str, str]:
-    """What cells say of their decimal mark: the first that is a number by `.` alone, by `,` alone, and (under "either")
-    by both, with different values."""
-    seen: dict[str, str] = {}
-    for cell in cells:
-        found = parsed(cell)
-        if found is not None and re.search("[.,]", found.digits):
-            point, comma = found.value("."), found.value(",")
-            if point != comma:
-                seen.setdefault("." if comma is None else "," if point is None else "either", cell)
-    return seen
-
-
-def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
-    """The message about a column with both decimal marks."""
-    one, other = number(point, "."), number(comma, ",")
-    return (
-        f"column {name!r} writes numbers in two ways: {point!r} is {one:.15g} with a decimal point, {comma!r} is "
-        f"{other:.15g} with a decimal comma; write all of them in one way, or say which one counts with {way_out}"
-    )
-
-
-def file_mark(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, str | None]:
-    """The decimal mark of columns that do not tell: that of the others; and the cell that is open where none does."""
-    found = [marks_of(column) for column in columns]
-    comma, point = (sum(mark in one for one in found) for mark in ",.")
-    open_ = next((one["either"] for one in found if "either" in one), None)
-    if comma or point or open_ is None:
-        return ("," if comma > point else "."), None
-    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
-    german = any("." in cell and dates.is_date(cell) for column in columns for cell in column)
-    return ("," if separator != "," and ("," in open_ or german) else "."), open_
-
-
-def column_style(name: str, cells: Sequence[str], given: str | None, others: str, way_out: str) -> NumberStyle:
-    """The style of a column by its own cells, or by a mark that was `given`; where neither tells, as `others` write."""
-    marks = marks_of(cells)
-    if "." in marks and "," in marks and given is None:
-        raise ValueError(two_ways(name, marks["."], marks[","], way_out))
-    decimal = given or next((mark for mark in ".," if mark in marks), others)
-    shared = shared_unit(cells)
-    found = [one for cell in cells if (one := parsed(cell, shared)) is not None and one.value(decimal) is not None]
-    units = [one.unit for one in found if one.unit]
-    grouped = any(_PLAIN[decimal].fullmatch(one.digits) is None for one in found)
-    unit = max(sorted(set(units)), key=units.count, default="")
-    return NumberStyle(decimal, decimal == "." and not grouped and not units, unit, grouped)
 
 
 @dataclass(frozen=True)
@@ -234,16 +86,6 @@ def text_of(cell: Any) -> str:
 def texts_of(cells: Sequence[Any]) -> list[str]:
     """`text_of` of all cells; text alone, as of a CSV, is read at once."""
     return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
-
-
-def plain_numbers(cells: Sequence[Any]) -> Array | None:
-    """Numbers and text of plain numbers at once, NaN where cells are empty; None where one of them is neither."""
-    if "_" in "".join(cell for cell in cells if isinstance(cell, str)):
-        return None  # 1_000 is a number for Python alone
-    with suppress(ValueError, TypeError):
-        found = np.array([np.nan if cell is None or cell == "" else cell for cell in cells], dtype=np.float64)
-        return None if np.isinf(found).any() else found
-    return None
 
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
@@ -316,7 +158,7 @@ class Column:
     asked: Hints
     looked: int
     kind: str = ""
-    style: NumberStyle = NumberStyle()
+    style: NumberStyle = PLAIN
 
     @cached_property
     def first(self) -> list[Any]:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.frames.columns import JUDGED, Hints, Layout, described, is_number, text_of
-from prophecy.frames.heading import of_rows
+from prophecy.frames.columns import JUDGED, Hints, Layout, described, text_of
+from prophecy.frames.numbers import is_number
 from prophecy.frames.opening import Opened
+from prophecy.frames.rows import of_rows
 from prophecy.frames.source import DATES
 
 DEEPEST = 50  # levels of nested JSON objects whose keys are columns: far below Python's limit of 1 000 calls

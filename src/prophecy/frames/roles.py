@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.frames.columns import MOSTLY, Hints, Layout
+from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.source import EPOCHS, TimeColumn
 
 DATED = frozenset({"date", "datetime", "datum", "ds", "timestamp", "fecha"})

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.align import Aligned
-from prophecy.frames.columns import NAMED, Layout, Stray, is_missing, text_of
+from prophecy.frames.columns import NAMED, Layout, Stray, text_of
+from prophecy.frames.numbers import is_missing
 from prophecy.frames.times import Times, zone_of
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates

@@ -12,8 +12,8 @@ from prophecy.frames import objects
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import Opened, explained, open_bytes
 from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
+from prophecy.frames.rows import read_text
 from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_clock
-from prophecy.frames.text import read_text
 from prophecy.frames.times import Times, in_zone, zone_of
 
 Array: TypeAlias = NDArray[np.float64]
