@@ -10,8 +10,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy  # noqa: E402
-from prophecy.commands import _track  # noqa: E402
+from prophecy.commands._track import followed  # noqa: E402
 from prophecy.commands.predict import Tracker  # noqa: E402
+from prophecy.commands.predict import baselines as copy_and_line  # noqa: E402
 from reproduction import baselines  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -91,39 +92,22 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.RowModel(0.9, horizon).advance(values, None)
-    copy, line = tracker(horizon).baselines(values)
+    said = followed("", values, None, 0.9, horizon).said
+    copy, line = copy_and_line(values, horizon)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(copy[600:]).mean(), np.abs(line[600:]).mean())
     covered = (values >= said.lower) & (values <= said.upper)
     assert 0.86 < covered[600:].mean() < 0.94
 
 
-def test_a_series_is_cut_anywhere_without_a_trace():
-    values = np.random.default_rng(2).standard_normal(3000).cumsum()
-    for horizon in (1, 2):
-        whole = _track.RowModel(0.9, horizon).advance(values, None)
-        model = _track.RowModel(0.9, horizon)
-        parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
-        for one, many in zip(whole, zip(*parts, strict=True), strict=True):
-            np.testing.assert_array_equal(one, np.concatenate(many))
-
-
-def tracker(horizon=1):
-    return Tracker("", _track.RowModel(0.9, horizon), horizon, 0.9)
-
-
-@pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
-def test_error_curves_hold_every_error_however_they_arrive(cuts):
-    values, made = np.random.default_rng(3).standard_normal(9000), tracker()
-    for part in np.split(values, cuts):
-        if len(part):
-            made.advance(part, None)
+def test_error_curves_hold_every_error():
+    values = np.random.default_rng(3).standard_normal(9000)
+    made = Tracker(followed("", values, None, 0.9), 1, 0.9)
     where, size = made.curves()
     assert len(where) <= 20
     assert 0 < where[0] < where[-1] < 9000
     copied = np.diff(values)
-    assert np.isclose(made.squares[0, 1], (copied**2).sum())
+    assert np.isclose(np.nansum(made.errors[:, 1] ** 2), (copied**2).sum())
     assert np.isclose(np.mean(size[:, 1] ** 2), np.mean(copied**2), rtol=0.02)
     assert np.isclose(made.mean_errors()["copy"], np.abs(copied[1:]).mean())
 
@@ -196,7 +180,7 @@ def test_uneven_times_are_used_and_said(prophecy, tmp_path, dates):
     assert uneven < 0.1 * pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
     code, _, err = prophecy("predict", tmp_path / "u.csv", "-H", 2)
     assert code == 1
-    assert "series v, rows 1 to 600: the times are uneven" in err
+    assert "series v: the times are uneven" in err
     assert prophecy("predict", tmp_path / "u.csv", "--irregular", "-H", 2)[0] == 2
     code, _, err = prophecy("anomalies", tmp_path / "n.csv", "--irregular")
     assert code == 1

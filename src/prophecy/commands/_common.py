@@ -115,9 +115,7 @@ class Progress:
             columns = (said, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(
-                f"{self._total:,} {self._unit}" if self._unit != "bytes" else "reading", total=self._total
-            )
+            self._task = self._bar.add_task(f"{self._total:,} {self._unit}", total=self._total)
         return self
 
     def after(self, before: int) -> Callable[[int, int], None]:
@@ -135,8 +133,7 @@ class Progress:
             return
         self._last = now
         left = waited * (self._total - done) / done
-        what = f"{done / self._total:.0%}" if self._unit == "bytes" else f"{done:,} of {self._total:,} {self._unit}"
-        say(self._command, f"{what}, about {_span(left)} left")
+        say(self._command, f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
