@@ -548,6 +548,19 @@ def test_regressors_of_many_series_are_found_by_key_in_any_library_and_in_files(
         assert regressors(series["b"], 5).values[:, 0].tolist() == list(range(30, 60))
 
 
+@pytest.mark.parametrize("keys", [["n"], ["n", "k"]])
+def test_keys_of_a_frame_and_of_a_file_of_regressors_are_the_same_however_they_are_typed(tmp_path, keys):
+    days = pd.date_range("2024-01-01", periods=30)
+    known = pd.DataFrame({"n": [1] * 30 + [2] * 30, "k": "x", "day": [*days, *days], "price": np.arange(60.0)})
+    table = known[known["day"] < "2024-01-26"].rename(columns={"price": "v"})
+    for name, data in (("table.csv", table), ("known.csv", known)):
+        data.drop(columns=[] if "k" in keys else ["k"]).to_csv(tmp_path / name, index=False)
+    for data in (table, tmp_path / "table.csv"):
+        for beside in (known.drop(columns=[] if "k" in keys else ["k"]), tmp_path / "known.csv"):
+            *_, last = split(data, keys, columns="v").values()
+            assert Regressors(beside)(last, 5).values[:, 0].tolist() == list(range(30, 60))
+
+
 def test_several_columns_are_a_key_in_python_as_the_refusal_says(tmp_path):
     path = tmp_path / "file.csv"
     path.write_text(REFUSED["two columns as a key"][0])

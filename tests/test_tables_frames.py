@@ -85,6 +85,12 @@ def test_an_index_of_dates_stays_an_index():
     assert prophecy.forecast(years, 2).to_frame().index.tolist() == [2020, 2021]
 
 
+def test_rows_chosen_from_a_frame_keep_its_column_of_dates():
+    """Their index has gaps, and is no clock for that."""
+    table = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "v": DAY[:60]})
+    assert prophecy.forecast(table[table.index >= 10], 2).index.tolist() == [*pd.date_range("2024-03-01", periods=2)]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_sorting_gaps_and_averages_are_said(library):
     rows = np.delete(RNG.permutation(240), [10, 20, 30])

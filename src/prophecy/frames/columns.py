@@ -32,6 +32,7 @@ from prophecy.frames.numbers import (
 JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
 NAMED = 3  # stray cells of a column that are shown
+WORDS = 30  # of a column of text that become regressors
 OFTEN = 3  # times that a number comes before it may be a code
 
 
@@ -40,8 +41,8 @@ class Hints:
     """What a user said about a table: its columns, how dates and numbers are written, what to skip.
 
     time: a column, or "" where no column is. missing: further cells that mean "no value". skip: lines at the top.
-    sheet: of an Excel file. sep: what stands between cells. ways: how messages name these options. A single name may
-    stand for several.
+    sheet: of an Excel file. sep: what stands between cells. beside: it holds regressors, which words may be, and may
+    lack columns of that time and key. ways: how messages name these options. A single name may stand for several.
     """
 
     columns: Sequence[str] = ()
@@ -56,6 +57,7 @@ class Hints:
     sheet: str | None = None
     sep: str | None = None
     duplicates: str = "refuse"
+    beside: bool = False
     ways: WaysOut = field(default=FRAMES, repr=False)
 
     def __post_init__(self) -> None:
@@ -207,6 +209,19 @@ class Column:
     def known(self) -> Array:
         """The numbers that are there."""
         return self.numbers[np.isfinite(self.numbers)]
+
+    def flags(self) -> dict[str, Array]:
+        """Words as numbers: a column of 0 and 1 for each word but the first, such as `sky = rain`."""
+        cells = [text_of(cell) for cell in self.cells.to_list()]
+        there = np.array([not is_missing(cell, self.asked.absent) for cell in cells])
+        words = sorted({cell for cell, known in zip(cells, there, strict=True) if known})
+        if len(words) > WORDS:
+            raise ValueError(
+                f"known has {len(words)} different words in {self.name!r}, and at most {WORDS} are taken as "
+                "regressors; leave the column out, or write it as numbers"
+            )
+        found = np.array(cells)
+        return {f"{self.name} = {word}": np.where(there, found == word, np.nan) for word in words[1:]}
 
     def said(self) -> list[str]:
         """A note about cells that are no numbers; refused where they are too many, or written in two ways."""

@@ -83,6 +83,8 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
         tuple(part for name in names for part in ([name] if name in layout.names else name.split(" + ")))
         for names in (asked.key, [asked.time] if asked.time else [])
     )
+    if asked.beside:
+        keys, times = (() if {*names} - {*layout.names} else names for names in (keys, times))
     for what, names in (("", asked.columns), ("time ", times), ("key ", keys)):
         absent = [name for name in names if name not in layout.names]
         if absent:
@@ -93,7 +95,8 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     if moments is None and asked.time != "":
         clock = _clock(layout, times, [name for name in layout.names if name not in {*asked.columns, *keys}], notes)
     taken = {*keys, *(clock.columns if clock is not None else ())}
-    free = [name for name in layout.names if layout[name].kind == "number" and name not in taken]
+    kinds = ("number", "bool", "text") if asked.beside else ("number",)
+    free = [name for name in layout.names if layout[name].kind in kinds and name not in taken]
     values = tuple(asked.columns) or _values(layout, free, keys, clock is not None, notes)
     others = [name for name in layout.names if name not in {*taken, *values}]
     if not asked.columns:
@@ -106,8 +109,8 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
             empty = f"all cells of {others[0]!r} are empty" if others else f"choose with {ways('column')}"
             advice = empty if nearest is None else layout[nearest].why_text()
             raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
-        for why, kinds in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
-            left = [repr(name) for name in others if layout[name].kind in kinds]
+        for why, unused in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
+            left = [repr(name) for name in others if layout[name].kind in unused]
             notes += [f"column{'s' * (len(left) > 1)} {', '.join(left)} left out: {why}"] if left else []
     for name in values:
         if name in taken:
@@ -115,7 +118,7 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
                 f"column {name!r} cannot be both predicted and the time or the key; choose others with "
                 f"{ways('column')}, {ways('time')} or {ways('key')}"
             )
-        if layout[name].kind not in ("number", "bool"):
+        if layout[name].kind not in (*kinds, "bool"):
             raise ValueError(
                 f"{layout.path}: column {name!r} does not hold numbers; columns that do: "
                 f"{', '.join(map(repr, free)) or 'none'}; {layout[name].why_text()}"
@@ -131,6 +134,8 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
     values = [name for name in free if name and not name.startswith(UNNAMED)] or free
     lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"
     alone = [name for name in values if name.lower() == lonely][:1] if keys else []
+    if layout.asked.beside:
+        return tuple(values)
     if alone and len(values) > 1:
         left = ", ".join(repr(name) for name in values if name != alone[0])
         notes.append(f"{alone[0]!r} alone is predicted, not {left}; {layout.ways('column')} chooses")

@@ -143,14 +143,17 @@ def as_times(cells: Any) -> Times:
     return Times(array) if array.dtype.kind in "Miuf" else _listed(array.tolist())
 
 
-def is_clock(index: Any) -> bool:
-    """Whether pandas' index holds times: dates, periods, or increasing numbers that are not mere row numbers."""
+def is_dated(index: Any) -> bool:
+    """Whether pandas' index holds dates: by its type, or as text."""
     if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
         return True
-    if len(index) and all(isinstance(cell, str) for cell in index):
-        return all(dates.is_date(cell) for cell in index)
+    return len(index) > 0 and all(isinstance(cell, str) and dates.is_date(cell) for cell in index)
+
+
+def is_numbered(index: Any) -> bool:
+    """Whether pandas' index counts, up or down."""
     return (
-        type(index).__name__ == "Index"
+        type(index).__name__ in ("RangeIndex", "Index")
         and getattr(index.dtype, "kind", "O") in "iuf"
         and bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
         and bool(index.is_unique)

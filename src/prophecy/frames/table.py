@@ -13,7 +13,7 @@ from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import Opened, explained, open_bytes
 from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
 from prophecy.frames.rows import read_text
-from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_clock
+from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_dated, is_numbered
 from prophecy.frames.times import Times, in_zone, zone_of
 
 Array: TypeAlias = NDArray[np.float64]
@@ -83,23 +83,20 @@ def contents(opened: Opened, asked: Hints) -> Layout:
     return READERS[opened.kind](opened, asked)
 
 
-def rows_of(path: str, asked: Hints) -> tuple[Any, list[str]]:
-    """All rows of a file as they stand in it, as a frame, and what was noted."""
-    opened = open_bytes(path)
-    with explained(opened.path):
-        layout = contents(opened, asked)
-        return layout.frame.to_native(), list(layout.notes)
-
-
 def _table(layout: Layout, roles: Roles, kind: Kind, times: Times | None = None) -> Table:
     """The columns that have roles, read. times: those that are no column."""
     zone, clock = layout.asked.time_zone, roles.clock
     if zone is not None and clock is None:
         there = f"name their column with {layout.ways('time')}, {layout.path} has {', '.join(layout.names)}"
         raise ValueError(f"{layout.ways('time_zone')} needs times; {there}")
-    codes = filter(None, (layout[name].code() for name in roles.values))
-    notes = [*layout.notes, *roles.notes, *codes, *(note for name in roles.values for note in layout[name].said())]
-    values = np.stack([layout[name].numbers for name in roles.values], axis=1)
+    words = [name for name in roles.values if layout[name].kind == "text"]
+    numbers = [layout[name] for name in roles.values if name not in words]
+    codes = filter(None, (column.code() for column in numbers))
+    notes = [*layout.notes, *roles.notes, *codes, *(note for column in numbers for note in column.said())]
+    made = {column.name: column.numbers for column in numbers}
+    for name in words:
+        made |= layout[name].flags()
+    roles, values = replace(roles, values=tuple(made)), np.stack(list(made.values()), axis=1)
     keys, places = _keys(layout, roles)
     if clock is not None:
         times, said = clock.read(layout)
@@ -144,12 +141,12 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
     given, as_index = None if time is None else as_times(time), False
     if given is not None and len(given) != len(frame):
         raise ValueError(f"time has {len(given)} moments for {len(frame)} rows; give one for each")
-    if given is None and asked.time is None and index is not None and is_clock(index):
+    if given is None and asked.time is None and index is not None and is_dated(index):
         given, as_index = as_times(index), True
     layout = replace(objects.of_frame("data", frame.to_native(), asked), strict=True)
     roles = resolve(layout, None if given is None else given.values[: len(layout[layout.names[0]].first)].tolist())
-    if given is None and roles.clock is None and not roles.keys and type(index).__name__ == "RangeIndex":
-        given, as_index = (Times(np.asarray(index, dtype=np.float64)), True) if len(frame) > 1 else (None, False)
+    if given is None and roles.clock is None and not roles.keys and len(frame) > 1 and is_numbered(index):
+        given, as_index = Times(np.asarray(index, dtype=np.float64)), True
     kind = Kind(frame.implementation, "time" if given is not None else None, key=roles.keys)
     if as_index and index is not None:
         period = index.freq if type(index).__name__ == "PeriodIndex" else None
@@ -167,6 +164,6 @@ def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
         return data, ()
     names = [str(name) if name is not None else f"level_{i}" for i, name in enumerate(index.names)]
     frame = data.to_frame(data.name if data.name is not None else "value") if data.ndim == 1 else data
-    dated = [i for i, level in enumerate(index.levels) if is_clock(level) and level.dtype.kind not in "iufb"]
+    dated = [i for i, level in enumerate(index.levels) if is_dated(level)]
     time = dated[0] if dated else len(names) - 1
     return frame.reset_index(names=names), tuple(name for i, name in enumerate(names) if i != time)
