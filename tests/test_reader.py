@@ -520,6 +520,14 @@ def test_years_across_a_frame_are_refused_too():
             read(data)
 
 
+def test_columns_that_are_numbered_are_no_years(tmp_path):
+    pd.DataFrame(np.arange(40.0).reshape(2, 20), columns=range(1990, 2010)).to_csv(tmp_path / "years.csv", index=False)
+    with pytest.raises(ValueError, match="columns are times"):
+        read(tmp_path / "years.csv")
+    pd.DataFrame(np.ones((2, 1700))).to_csv(tmp_path / "numbered.csv", index=False)
+    assert len(read(tmp_path / "numbered.csv").names) == 1700
+
+
 def test_words_and_truth_are_regressors(tmp_path):
     days = pd.date_range("2024-01-01", periods=30)
     source = read(pd.DataFrame({"day": days[:25], "v": np.arange(25.0)}), "day")

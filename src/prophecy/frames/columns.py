@@ -95,6 +95,8 @@ def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
     if not texts:
         return "empty"
+    if plain_numbers(texts) is not None:
+        return "number"
     unit = shared_unit(texts)
     kinds = [_kind(text, unit) for text in texts]
     usual = max(dict.fromkeys(kinds), key=kinds.count)
@@ -298,18 +300,21 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     }
     for name, cells in judged.items():
         columns[name].kind = kind_of(cells, asked)
-    telling = [cells for name, cells in judged.items() if columns[name].kind in ("number", "date")]
-    separator = ";" if form is None else form.separator
-    mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(telling, separator)
-    notes, styles = [], []
-    for name, cells in judged.items():
+    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind in ("number", "date")}
+    written = (cell for name in marks for cell in judged[name])
+    others, open_ = file_mark(list(marks.values()), written, ";" if form is None else form.separator)
+    open_, notes, styles = None if asked.decimal else open_, [], []
+    for name, found in marks.items():
         if columns[name].kind != "number":
             continue
-        own = columns[name].style = column_style(name, cells, asked.decimal, mark, asked.ways("decimal", ","))
-        styles.append(own)
-        if open_ is not None and marks_of(cells).get("either") == open_:
-            other = "." if own.decimal == "," else ","
-            shown, otherwise = number(open_, own.decimal), number(open_, other)
+        if "." in found and "," in found and asked.decimal is None:
+            raise ValueError(two_ways(name, found["."], found[","], asked.ways("decimal", ",")))
+        decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
+        styles.append(column_style(judged[name], decimal))
+        columns[name].style = styles[-1]
+        if open_ is not None and found.get("either") == open_:
+            other = "." if decimal == "," else ","
+            shown, otherwise = number(open_, decimal), number(open_, other)
             notes.append(
                 f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
             )

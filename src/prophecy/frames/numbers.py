@@ -81,8 +81,10 @@ def parsed(cell: str, unit: str = "") -> Parsed | None:
         return None
     values: dict[str, float] = {}
     for mark in ".,":
-        if _PLAIN[mark].fullmatch(digits) or (_GROUPED[mark].fullmatch(digits) and not exponent):
-            value = float(re.sub(f"[^0-9{mark}]", "", digits).replace(",", ".") + exponent)
+        plain = _PLAIN[mark].fullmatch(digits)
+        if plain or (_GROUPED[mark].fullmatch(digits) and not exponent):
+            written = digits if plain else re.sub(f"[^0-9{mark}]", "", digits)
+            value = float(written.replace(",", ".") + exponent)
             values |= {mark: -value if negative else value} if math.isfinite(value) else {}
     return Parsed(values, digits, unit or rest) if values else None
 
@@ -123,14 +125,17 @@ def is_number(cell: str, unit: str = "") -> bool:
     return parsed(cell, unit) is not None
 
 
-def marks_of(cells: Iterable[str]) -> dict[str, str]:
+def marks_of(cells: Sequence[str]) -> dict[str, str]:
     """What cells say of their decimal mark: the first that is a number by `.` alone, by `,` alone, and (under "either")
     by both, with different values."""
     seen: dict[str, str] = {}
+    telling = "." if plain_numbers(cells) is not None else ".,"  # no comma is in plain numbers
     for cell in cells:
         found = parsed(cell)
         if found is not None and (len(found.values) == 1 or found.values["."] != found.values[","]):
             seen.setdefault(next(iter(found.values)) if len(found.values) == 1 else "either", cell)
+            if all(mark in seen for mark in telling):
+                break
     return seen
 
 
@@ -143,24 +148,22 @@ def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
     )
 
 
-def file_mark(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, str | None]:
-    """The decimal mark of columns that do not tell: that of the others; and the cell that is open where none does."""
-    found = [marks_of(column) for column in columns]
+def file_mark(found: Sequence[dict[str, str]], cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+    """The decimal mark of columns that do not tell: that of the others, by the marks `found` in each and all `cells`;
+    and the cell that is open where none does."""
     comma, point = (sum(mark in one for one in found) for mark in ",.")
     open_ = next((one["either"] for one in found if "either" in one), None)
     if comma or point or open_ is None:
         return ("," if comma > point else "."), None
     # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
-    german = any("." in cell and dates.is_date(cell) for column in columns for cell in column)
+    german = any("." in cell and dates.is_date(cell) for cell in cells)
     return ("," if separator != "," and ("," in open_ or german) else "."), open_
 
 
-def column_style(name: str, cells: Sequence[str], given: str | None, others: str, way_out: str) -> NumberStyle:
-    """The style of a column by its own cells, or by a mark that was `given`; where neither tells, as `others` write."""
-    marks = marks_of(cells)
-    if "." in marks and "," in marks and given is None:
-        raise ValueError(two_ways(name, marks["."], marks[","], way_out))
-    decimal = given or next((mark for mark in ".," if mark in marks), others)
+def column_style(cells: Sequence[str], decimal: str) -> NumberStyle:
+    """How a column writes numbers, whose decimal mark is known."""
+    if decimal == "." and plain_numbers(cells) is not None:
+        return PLAIN
     shared = shared_unit(cells)
     found = [one for cell in cells if (one := parsed(cell, shared)) is not None and decimal in one.values]
     units = [one.unit for one in found if one.unit]

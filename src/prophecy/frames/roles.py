@@ -52,6 +52,7 @@ MOST_KEYS = 8  # columns that are tried as keys, alone and together
 JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
+SHOWN = 5  # names of further columns that a message shows
 YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
 
@@ -174,8 +175,11 @@ def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], m
         kinds = {str(cell) for cell in layout[name].first}
         return 2 * len(kinds) <= len(whole) and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
-    moments, whole = rows(times) if times else moments, rows(layout.names)
-    if not moments or len(whole) != len(moments) or len(set(moments)) == len(set(zip(moments, whole, strict=True))):
+    moments = rows(times) if times else moments
+    if not moments or len(set(moments)) == len(moments):
+        return
+    whole = rows(layout.names)
+    if len(set(moments)) == len(set(zip(moments, whole, strict=True))):  # exact duplicates alone
         return
     texts, codes = (
         [name for name in layout.names if layout[name].kind == kind and name not in times]
@@ -197,12 +201,14 @@ def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], m
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
     """Refuse a table whose columns are moments, years, months or dates, with a row for each series or year."""
     dated = [name for name in names if dates.is_date(name) and not name.isdigit()]
-    years = {name: int(name) for name in names if name.isdigit() and YEARS[0] <= int(name) <= YEARS[1]}
+    years = {name: int(name) for name in names if name.isdecimal()}
+    years = years if all(YEARS[0] <= year <= YEARS[1] for year in years.values()) else {}  # 0, 1, 2 … are numbers
     months = {name: month for name in names if (month := dates.month_of(name)) is not None}
     rising = (list(some) for some in (years, months) if all(b - a == 1 for a, b in itertools.pairwise(some.values())))
     across = next((some for some in (*rising, dated) if len(some) >= 3), [])
     if across:
         others = [name for name in names if name not in across]
+        others = others if len(others) <= SHOWN else [*others[:SHOWN], "…"]
         called = "month" if across[0] in months else "time"
         anyway = "" if asked.ways.option == "=" else f"; if they are names of series, {asked.ways('header')}"
         raise ValueError(
@@ -276,7 +282,7 @@ def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
 def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> TimeColumn:
     """The clock of a column that is one, joined with a column of times of day where it has none itself."""
     given, ways = layout.asked.time_format, layout.ways
-    kind, texts = layout[time].kind, layout[time].texts
+    kind = layout[time].kind
     if kind == "clock":
         dated = [name for name in free if layout[name].kind == "date"]
         if not dated:
@@ -286,6 +292,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
         return _joined(layout, (dated[0], time), notes)
     if kind == "typed":
         return TimeColumn((time,), typed=True)
+    texts = layout[time].texts
     if given is not None:
         if texts and not _fits(texts, given):
             raise ValueError(f"{layout.path}: column {time!r}: {texts[0]!r} does not fit {ways('time_format', given)}")
