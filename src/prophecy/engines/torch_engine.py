@@ -1,9 +1,5 @@
 r"""The torch engine: lifted blocks (see `torch_lifted`) on any device, with gradients to everything.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Matrices are lifted in float64; no product uses TF32, whatever the global setting, because its 10 bits would be the
 accuracy of the result.
 """

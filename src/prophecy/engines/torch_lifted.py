@@ -1,9 +1,5 @@
 r"""Lifted blocks in torch (see `lifting`), for many systems at once, with gradients of any order to everything.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series,
 the states between blocks are a `scan`, all outputs are two more products. Matrices are formed in float64 and rounded
 once; no product uses TF32. To `torch.compile` and `torch.export` this is one operator, `prophecy::lifted`.

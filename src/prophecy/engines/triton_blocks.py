@@ -1,9 +1,5 @@
 """Lifted blocks on CUDA by the fused kernels of `_triton_blocks`: the same arguments and results as in `torch_lifted`.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Importing this needs triton; running it a GPU, or TRITON_INTERPRET=1 and tensors on the CPU.
 """
 
