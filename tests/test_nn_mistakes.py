@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -129,3 +131,9 @@ def test_on_a_gpu_gradients_are_those_of_float64_and_no_bit_before_a_value_chang
             other = moved.clone()
             other[:, k] = -1e37
             assert torch.equal(layer(other)[:, :k], y[:, :k])
+
+
+def test_without_torch_the_extra_to_install_is_named():
+    code = "import sys; sys.modules['torch'] = None\nfrom prophecy import nn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "prophecy.nn needs 'torch'; install it with: pip install 'hippo-prophecy[torch]'" in done.stderr

@@ -9,7 +9,12 @@ same A, B, C, D, formed in float64, so they give the same numbers. `scan` is the
 models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from them.
 """
 
-from prophecy.engines.selective import selective_scan
+try:
+    from prophecy.engines.selective import selective_scan
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"prophecy.nn needs {error.name!r}; install it with: pip install 'hippo-prophecy[torch]'", name=error.name
+    ) from None
 from prophecy.engines.torch_scan import scan
 from prophecy.nn.base import parameter_groups, stepping
 from prophecy.nn.block import Bidirectional, GatedBlock
