@@ -1,4 +1,4 @@
-"""A differentiation function shaped like PyNumDiff's (needs nothing but NumPy itself)."""
+"""A differentiation function shaped like PyNumDiff's; it needs no extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[
 
     x: (time,) or (time, variables). There are no parameters: how far to look back is decided from the data so far.
     The smoothed signal is halfway between each sample and the prediction of it made before it came (a NaN is replaced
-    by the prediction).
+    by the prediction). For PySINDy: `model.fit(x, t=dt, x_dot=prophecydiff(x, dt)[1])`.
 
     >>> t = np.arange(500) * 0.01
     >>> x_hat, dxdt_hat = prophecydiff(np.sin(t), dt=0.01)

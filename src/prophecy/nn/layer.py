@@ -97,18 +97,14 @@ class ProphecySSM(Layer):
         bases = [_basis(basis, order, float(one)) for one in windows]
         made = [_systems(construct, one, dt) for one in bases]
         systems, self.several = [row for row, _ in made], made[0][1]
-        rules = {memory.rule_of(one, row[0]) for one, row in zip(bases, systems, strict=True)}
-        rule = rules.pop() if len(rules) == 1 else None
-        self.rule = "lines" if rule == "foh" else rule or "bilinear"
+        rule = memory.rule_of(bases, [row[0] for row in systems])
+        self.rule = "lines" if rule == "foh" else rule
         self.order, self.name = bases[0].order, bases[0].name
         self.size = self.order + (self.rule == "lines")
         self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
         self.block = torch_lifted.block_length(self.order)
         ticks = dt / np.array([one.timescale for one in bases])
-        if rule is None:
-            units = [tuple(p / t for p in memory.generator(row[0])) for row, t in zip(systems, ticks, strict=True)]
-        else:
-            units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
+        units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
         close = partial(np.allclose, rtol=1e-12, atol=1e-14)
         if all(close(G, units[0][0]) and close(H, units[0][1]) for G, H in units):
             units = units[:1]  # one shape for all windows
@@ -127,20 +123,6 @@ class ProphecySSM(Layer):
         self._tie()
         if names := self._named(train):
             self.unfreeze(*names)
-
-    @classmethod
-    def from_system(
-        cls, system: System | Sequence[System], channels: int, train: str | Iterable[str] = (), **how: Any
-    ) -> ProphecySSM:
-        """A layer around any `System`, or several readouts of one memory; its window is counted as one step.
-
-        how: dtype, device. Steps of their own are bilinear ones: a system does not say by which rule it was made.
-        """
-        one = _several(system)[0][0]
-        A, B = (part / one.dt for part in memory.generator(one))
-        edge = np.zeros(one.order)
-        made = Basis(A, B, edge, edge, one.dt, lambda ages: np.zeros((len(ages), one.order)), "system")
-        return cls(channels, one.order, one.dt, one.dt, lambda *_: made, train, construct=lambda *_: system, **how)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
         parts = self._named(parts) or self.PARTS
