@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,27 +43,24 @@ class GatedBlock(nn.Module):
 
     def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> Tensor:
         """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        return self._out(x, self.memory(value, state, **padding), gate)
+        return self._around(x, lambda value: (self.memory(value, state, **padding), None))[0]
 
     def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> tuple[Tensor, Tensor]:
         """As `forward`, and the memory's state after the last value, (batch, channels, size)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        y, state = self.memory.scan(value, state, **padding)
-        return self._out(x, y, gate), state
+        return self._around(x, lambda value: self.memory.scan(value, state, **padding))
 
     def step(self, x: Tensor, state: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
         """One moment, x (batch, width)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        y, state = self.memory.step(value, state, **how)
-        return self._out(x, y, gate), state
+        return self._around(x, lambda value: self.memory.step(value, state, **how))
 
     def initial_state(self, batch: int) -> Tensor:
         """That of the memory, (batch, channels, size)."""
         return self.memory.initial_state(batch)  # type: ignore[no-any-return]
 
-    def _out(self, x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
-        return x + self.dropout(self.leave(y * nn.functional.silu(gate)))  # type: ignore[no-any-return]
+    def _around(self, x: Tensor, run: Callable[[Tensor], tuple[Tensor, Any]]) -> tuple[Tensor, Any]:
+        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
+        y, state = run(value)
+        return x + self.dropout(self.leave(y * nn.functional.silu(gate))), state
 
 
 class Bidirectional(nn.Module):

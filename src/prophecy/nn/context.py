@@ -3,18 +3,10 @@ r"""Readouts solved in context: weights that follow from the sequence itself, re
 At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, outputs). It first learns the pair
 (φ[k - horizon], v[k]), the newest whose answer is known, then says y[k] = W φ[k], its prediction of v[k + horizon].
 
-`GradientStep`  W = rate Σ λ^age v φᵀ: one gradient step from W = 0 (linear attention). 2 F O operations a value.
-`Delta`  W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ): normalised least mean squares (DeltaNet). 3 F O.
-`RLS`  the least squares of all pairs weighted by λ^age, with a ridge that fades with them. 2 F² + 3 F O.
-`Ridge`  argmin Σ λ^age |v - W φ|² + ridge |W|², solved anew every `chunk` steps (MesaNet at chunk = 1).
-    F² + 2 F O + (F³/3 + 2 F² O)/chunk.
-
-Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
-they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters;
-all solvers take train, horizon, chunk and dtype.
-`ridge` has the unit of φ². With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later
-ones: forget, or subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk,
-and the row is NaN from then on.
+Sequences are processed in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
+they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters.
+Without forgetting (λ = 1) the start of a signal far from 0 counts for ever: forget, or subtract the level. A NaN stays
+in its own row of the batch, from the start of its chunk on.
 """
 
 from __future__ import annotations
@@ -142,7 +134,7 @@ class Solver(Compared):
         raise NotImplementedError
 
     def operations(self, features: int, outputs: int = 1) -> float:
-        """Multiplications and additions of one step, counted in pairs, to leading order (see above): a number."""
+        """Multiplications and additions of one step, counted in pairs, to leading order: a number."""
         squared, each = self.PAIRS
         return squared * features**2 + each * features * outputs
 
@@ -158,7 +150,7 @@ class Solver(Compared):
 
 
 class GradientStep(Solver):
-    """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ.
+    """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ (linear attention).
 
     rate: length of the step. forgetting: λ in (0, 1], what a pair counts one step later. how: as in `Solver`.
 
@@ -259,9 +251,9 @@ class RLS(Solver):
 
 
 class Ridge(Solver):
-    """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps.
+    """argmin Σ λ^age |v - W φ|² + ridge |W|² over all pairs so far, solved every `chunk` steps (MesaNet at chunk = 1).
 
-    ridge, forgetting, how: as in `RLS`. The weights stay between solves: chunk = 1 uses every value at once.
+    ridge, forgetting, how: as in `RLS`. The weights stay between solves.
     Where `ridge` is below the rounding of the moments (1e-16 of their size), the least of `JITTERS` that leaves them
     positive is added, each feature in its own unit.
     """

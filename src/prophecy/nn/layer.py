@@ -22,11 +22,11 @@ from prophecy.system import System
 
 
 class Frozen(NamedTuple):
-    """A memory that does not learn: A - I, B, and where it is one for all channels, the blocks that read its states."""
+    """A memory that does not learn: A - I, B, and where it is one for all channels, what reads its states in blocks."""
 
     less: Tensor
     B: Tensor
-    states: torch_lifted.Blocks | None
+    states: Lifted | None
 
 
 class ProphecySSM(Layer):
@@ -165,7 +165,7 @@ class ProphecySSM(Layer):
         return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
 
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
-        frozen = None if scale is not None or self._kept is not None else self._frozen()
+        frozen = self._frozen() if scale is None else None
         return super()._memory(scale) if frozen is None else frozen[:2]
 
     def _frozen(self) -> Frozen | None:
@@ -178,34 +178,27 @@ class ProphecySSM(Layer):
             with torch.no_grad():
                 less, B = self.memory()
                 every = torch.eye(self.order, dtype=B.dtype, device=B.device)[None]
-                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])).blocks if len(B) == 1 else None
-                made = Frozen(less, B, states)
-                self._formed = known = [(part, part._version) for part in parts], made
+                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])) if len(B) == 1 else None
+                self._formed = known = [(part, part._version) for part in parts], Frozen(less, B, states)
         return known[1]
 
-    def _carried(self, less: Tensor, B: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor] | None]:
-        """A - I and B of what is carried from block to block, and what makes the state of it."""
-        N = self.order
-        if self.size == N:
-            return less, B, None
-        start, end, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
-        return less, start + end + (less @ end.unsqueeze(-1)).squeeze(-1), (start, end)
-
     def _lift(self, less: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Lifted:
-        less, B, line = self._carried(less, B)
-        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        N, line = self.order, None
+        if self.size > N:
+            line = start, end = less[..., :N, N], B[..., :N]
+            less = less[..., :N, :N]
+            B = start + end + (less @ end.unsqueeze(-1)).squeeze(-1)
+        A = less + torch.eye(N, dtype=less.dtype, device=less.device)
         return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, line)
 
     def _lifted(self) -> Lifted:
-        less, B = self._memory(None)
-        frozen = None if self._kept is not None else self._frozen()
+        (less, B), frozen = self._memory(None), self._frozen()
         C, D = self.C.double(), self.D.double()
         if self.size > self.order:
             D = D + (C @ B[..., : self.order, None]).squeeze(-1)
         if frozen is None or frozen.states is None:
             return self._lift(less, B, C, D)
-        less, _, line = self._carried(less, B)
-        return Lifted(torch_lifted.read(frozen.states, C, D), less, line)
+        return frozen.states._replace(blocks=torch_lifted.read(frozen.states.blocks, C, D))
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         less, B = self._memories(scale)
