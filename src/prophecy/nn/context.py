@@ -29,7 +29,7 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 
 
 class ContextState(NamedTuple):
-    """What a solver knows, in float64.
+    """The state of a solver, in float64.
 
     weights W (batch, O, F); moments, of the features: (batch, F, F), or empty; waiting: the features whose answers are
     still to come, (batch, horizon, F); cross: Σ v φᵀ like W (`Ridge`); seen: steps so far.
@@ -43,7 +43,7 @@ class ContextState(NamedTuple):
 
 
 class Solver(Compared):
-    """What all have in common: named parts kept in a range by their parametrisation, the horizon, the chunks."""
+    """Base class of the solvers: parts (λ, rate, ridge) whose parametrisation keeps them in range, horizon, chunks."""
 
     PAIRS: ClassVar[tuple[float, float]]  # operations: this many F² + this many F O
     raw_forgetting: Tensor
@@ -57,7 +57,7 @@ class Solver(Compared):
         chunk: int = CHUNK,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """train: parts that learn, by name. horizon: steps ahead. chunk: steps taken at once. dtype: of the parts."""
+        """train: names of trained parts. horizon: steps ahead. chunk: steps solved at once. dtype: of the parts."""
         super().__init__()
         self.horizon = _checks.whole("horizon", horizon)
         self.chunk = _checks.whole("chunk", chunk)
@@ -81,7 +81,7 @@ class Solver(Compared):
         return raw.exp()
 
     def initial_state(self, batch: int, features: int, outputs: int, like: Tensor | None = None) -> ContextState:
-        """Nothing learnt yet: W = 0, (batch, outputs, features)."""
+        """Nothing learned yet: W = 0, (batch, outputs, features)."""
         device = (self.raw_forgetting if like is None else like).device
         empty = torch.zeros(batch, outputs, features, dtype=torch.float64, device=device)
         waiting = empty.new_zeros(batch, self.horizon, features)
@@ -152,7 +152,7 @@ class Solver(Compared):
 class GradientStep(Solver):
     """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ (linear attention).
 
-    rate: length of the step. forgetting: λ in (0, 1], what a pair counts one step later. how: as in `Solver`.
+    rate: length of the step. forgetting: λ in (0, 1], the weight of a pair one step later. how: as in `Solver`.
 
     >>> solver = GradientStep(rate=0.5)
     >>> phi, v = torch.ones(1, 3, 1), torch.ones(1, 3, 1)
@@ -213,12 +213,11 @@ class Delta(GradientStep):
 class RLS(Solver):
     r"""Recursive least squares with forgetting: after k steps W minimises Σ λ^(age) |v - W φ|² + λ^k ridge |W|².
 
-    forgetting: λ in (0, 1], what a pair counts one step later. ridge: > 0, in the unit of φ². how: as in `Solver`.
+    forgetting: λ in (0, 1], the weight of a pair one step later. ridge: > 0, in the unit of φ². how: as in `Solver`.
 
-    The inverse of the second moments is kept as a factor U Uᵀ, which stays positive however long the run; a chunk of
-    pairs is two QR factorisations. Directions the features have left fade with λ^k and are then free to move: with
-    λ < 1 and features that do not fill their space, prefer `Ridge`, whose ridge stays. The fading stops at 1e-16 ridge,
-    which holds such directions to the weights they have.
+    The inverse of the second moments is kept as a factor U Uᵀ, which stays positive in runs of any length. With λ < 1
+    the ridge fades too, down to 1e-16 of itself; weights along directions that the features no longer visit are then
+    nearly free. Where that happens prefer `Ridge`, whose ridge stays.
     """
 
     PAIRS = (2.0, 3.0)

@@ -1,4 +1,4 @@
-"""The layer: one state-space model per channel, constructed, trained where one wishes."""
+"""The layer: one state-space model per channel, constructed; any part of it can be trained."""
 
 from __future__ import annotations
 
@@ -32,25 +32,24 @@ class Frozen(NamedTuple):
 class ProphecySSM(Layer):
     r"""One state-space model per channel over (batch, time, channels); untrained, y[:, k] predicts u[:, k + 1].
 
-    channels: how many. Each has its own C and D; the memory is shared up to the scale of time.
-    order, window, dt: of the memory, the last two in the same unit of time. `window` may be one per channel
-        (`np.geomspace(10, 1e5, channels)`, say).
+    channels: how many. Each has its own C and D; they share the memory, up to the scale of time.
+    order, window, dt: of the memory; window and dt in the same unit of time. `window` may be one per channel, such as
+        `np.geomspace(10, 1e5, channels)`.
     basis: a function of (order, window), such as `prophecy.legt`, `prophecy.fading.lagt` (window is its timescale).
     construct: what is read, and how the memory is discretised: a function (basis, dt) → `System`, or several of them,
         such as `nn.following`, `nn.slope`, `nn.horizons(1, 4, 16)`, or the paper's own `prophecy.next_value`. Several
         give outputs (batch, time, channels, readouts).
     train: parts that learn, by name: "C", "D", "rotation", "edges", "input", "window", or the groups "readout" (C, D),
         "memory" (rotation, edges, input), "all" (both); later `freeze` and `unfreeze`. Trained memories stay stable
-        (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew when a
-        memory or a window moves: train them too, or they go on reading the window they were made for.
+        (see `nn.memory`). The parameter of a window is `log_tick`, the logarithm of dt/window. C and D are not
+        recomputed when a memory or a window changes: train them too.
 
-    By default the memory holds straight lines between samples (`discretize.lines`), so its state stands at the newest
-    sample, for steps of any length; it has a number more than the order, the newest value. Steps of their own (`dt=`)
-    follow the rule of the layer: under holds by exp(A dt), which forgets over gaps, under `next_value`'s bilinear
-    rule not.
+    By default the memory interpolates linearly between samples (`discretize.lines`), so its state is that of the newest
+    sample whatever the step. The state has one number more than the order: the newest value. Uneven steps (`dt=`) use
+    the layer's rule. With a hold that is exp(A dt), which forgets over gaps; `next_value`'s bilinear rule does not.
 
-    Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
-    sample k reaches back to the start of its block, block · ⌊k/block⌋.
+    Finite values change no bit of the outputs before them. A NaN at sample k reaches back to the start of its block,
+    block · ⌊k/block⌋.
 
     >>> layer = ProphecySSM(channels=2, order=8, window=200.0, dt=1.0, dtype=torch.float64)
     >>> u = torch.sin(torch.arange(600.0, dtype=torch.float64) / 30)[None, :, None].expand(1, 600, 2)
