@@ -165,14 +165,17 @@ class Forecast:
     def __repr__(self) -> str:
         return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from prophecy.tables.pictures import of_forecasts
 
-        return of_forecasts(repr(self).strip("<>").partition(";")[0], {"": self})
+        return None if np.ndim(self.point) == 0 else of_forecasts(repr(self).strip("<>").partition(";")[0], {"": self})
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""
-        asked = np.asarray(q, dtype=np.float64)
+        try:
+            asked = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError):
+            asked = np.array(np.nan)
         if asked.ndim > 1 or not ((asked > 0) & (asked < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, a number or (n,), got {q!r}")
         found = self._distribution().quantile(np.atleast_1d(asked))
@@ -180,9 +183,7 @@ class Forecast:
 
     def samples(self, n: int, seed: int = 0) -> Array:
         """n paths, (n, *shape of the point), whose values at every step have the quantiles of `quantile`."""
-        if int(n) != n or n < 1:
-            raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-        return self._distribution().samples(int(n), seed)
+        return self._distribution().samples(_checks.whole("n", n), _checks.whole("seed", seed, least=0))
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
         """A frame of the kind the series came in: a row for each time, columns point, lower, upper, and q0.1 … for the
@@ -199,6 +200,8 @@ class Forecast:
         """
         from prophecy.tables.pictures import plot_forecasts
 
+        if np.ndim(self.point) == 0:
+            raise ValueError("one value makes no picture; draw the track that follow() returns, or forecast more steps")
         return plot_forecasts({"": self}, path, interactive, **options)
 
     def _distribution(self) -> Distribution:

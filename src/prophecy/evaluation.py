@@ -117,6 +117,8 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
     >>> pinball([3.0, 1.0], [2.0, 2.0], q=0.9)
     array([0.9, 0.1])
     """
+    if not 0 < q < 1:
+        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
     off = np.asarray(truth, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.asarray(np.maximum(q * off, (q - 1) * off), dtype=np.float64)
 
@@ -124,6 +126,10 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
 def crps(truth: ArrayLike, quantiles: ArrayLike, probabilities: ArrayLike) -> Array:
     """Continuous ranked probability score from quantiles (probabilities, *shape of truth): twice the mean pinball loss,
     which for probabilities spread evenly over (0, 1) is the integral's midpoint rule."""
+    if len(np.atleast_1d(quantiles)) != np.size(probabilities):
+        raise ValueError(
+            f"quantiles {np.shape(quantiles)} must have a row for each of {np.size(probabilities)} probabilities"
+        )
     losses = [pinball(truth, *pair) for pair in zip(np.asarray(quantiles), np.asarray(probabilities), strict=True)]
     return np.asarray(2.0 * np.mean(losses, axis=0), dtype=np.float64)
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from prophecy import _checks
 from prophecy.engines import torch_lifted
+from prophecy.engines.torch_scan import check_tensors
 from prophecy.nn.padding import packed, unpacked
 
 Counts: TypeAlias = Tensor | Sequence[Any]
@@ -210,7 +211,7 @@ class Layer(Compared):
             the unit of the layer's dt; in steps of each channel where a `DiagonalSSM` has a range of dt.
         A and B are computed at every call; inside `nn.stepping(model)` only once.
         """
-        check_tensor(u)
+        check_tensors(u=u)
         if u.ndim != 2 or u.shape[1] != self.channels:
             raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
         now, x = self._cast(u), self._state(state, u.shape[0])
@@ -249,7 +250,7 @@ class Layer(Compared):
     # --- arguments ---
 
     def _sequence(self, u: Tensor) -> Tensor:
-        check_tensor(u)
+        check_tensors(u=u)
         if u.ndim != 3 or u.shape[2] != self.channels:
             raise ValueError(f"u must have shape (batch, time, channels={self.channels}), got {tuple(u.shape)}")
         return self._cast(u)
@@ -268,6 +269,7 @@ class Layer(Compared):
         return u.to(self._work())
 
     def _state(self, state: Tensor | None, batch: int) -> Tensor:
+        check_tensors(state=state)
         expected = (batch, self.channels, self.size)
         if state is None:
             return torch.zeros(expected, dtype=self._work(), device=self.C.device)
@@ -362,11 +364,6 @@ def parameter_groups(module: nn.Module, **memory: Any) -> list[dict[str, Any]]:
     learn = [p for p in module.parameters() if p.requires_grad]
     usual, own = ([p for p in learn if (id(p) in inside) == memories] for memories in (False, True))
     return [{"params": usual}, {"params": own, "weight_decay": 0.0, **memory}]
-
-
-def check_tensor(u: object) -> None:
-    if not isinstance(u, Tensor):
-        raise TypeError(f"u must be a torch.Tensor, got {type(u).__name__}; use torch.as_tensor(u)")
 
 
 def parameter_dtype(dtype: torch.dtype | None) -> torch.dtype:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from prophecy import _checks
+from prophecy.engines.torch_scan import check_tensors
 from prophecy.nn.base import Compared
 
 CHUNK = 32  # steps whose errors are solved for at once, in one triangular solve of that size
@@ -95,6 +96,7 @@ class Solver(Compared):
         features (batch, time, F), values (batch, time, O). All arithmetic is float64; the predictions have the dtype of
         `values`.
         """
+        check_tensors(features=features, values=values)
         if features.ndim != 3 or values.ndim != 3 or features.shape[:2] != values.shape[:2]:
             raise ValueError(
                 "features (batch, time, F) and values (batch, time, outputs) must agree in batch and time, got "

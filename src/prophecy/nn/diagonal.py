@@ -58,7 +58,7 @@ class DiagonalSSM(Layer):
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
-        _checks.function("spectrum", spectrum)
+        _checks.function("spectrum", spectrum, "prophecy.diagonal.s4d_lin")
         self.channels, self.order = _checks.whole("channels", channels), _checks.whole("order", order)
         self.size, self.name, self.several, self.block = self.order, _name(spectrum), False, 64
         low, high = dt if isinstance(dt, tuple) else (dt, dt)

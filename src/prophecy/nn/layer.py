@@ -92,6 +92,7 @@ class ProphecySSM(Layer):
     ) -> None:
         super().__init__()
         self.channels, self.dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
+        _checks.function("construct", construct, "prophecy.next_value")
         windows = _windows(window, channels)
         bases = [_basis(basis, order, float(one)) for one in windows]
         made = [_systems(construct, one, dt) for one in bases]
