@@ -102,7 +102,7 @@ def test_a_probability_outside_zero_and_one_is_refused_with_its_value(q):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
 def test_a_number_of_paths_must_be_whole_and_positive(n):
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises((TypeError, ValueError), match=rf"n must be (a whole number|at least 1), got {n}"):
         Forecast(1.0, 0.0, 2.0, 0.9, "bank").samples(n)
 
 

@@ -126,10 +126,6 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
 def crps(truth: ArrayLike, quantiles: ArrayLike, probabilities: ArrayLike) -> Array:
     """Continuous ranked probability score from quantiles (probabilities, *shape of truth): twice the mean pinball loss,
     which for probabilities spread evenly over (0, 1) is the integral's midpoint rule."""
-    if len(np.atleast_1d(quantiles)) != np.size(probabilities):
-        raise ValueError(
-            f"quantiles {np.shape(quantiles)} must have a row for each of {np.size(probabilities)} probabilities"
-        )
     losses = [pinball(truth, *pair) for pair in zip(np.asarray(quantiles), np.asarray(probabilities), strict=True)]
     return np.asarray(2.0 * np.mean(losses, axis=0), dtype=np.float64)
 

@@ -44,7 +44,7 @@ class Predictor:
 
     def __init__(self, system: System | ScaledSystem, channels: int | None = None, gaps: str = "raise") -> None:
         if not isinstance(system, System | ScaledSystem):
-            raise TypeError(f"system must come from prophecy.next_value(basis, dt), got a {type(system).__name__}")
+            raise TypeError(f"system must be a System, such as next_value(basis, dt), got a {type(system).__name__}")
         self._system = system
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
