@@ -33,8 +33,8 @@ Examples:
 
 A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
 alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
-rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one event,
-with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
+rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
+event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
 """
 
 

@@ -220,9 +220,8 @@ def _all_gradients(
     kernels = None if torch.is_grad_enabled() else _fused(u, blocks.observe)
     with exact_products():
         if kernels is not None:
-            found = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
-            to_kernel = None if found.kernel is None else _diagonals(found.kernel)
-            return found.u, found.x, to_kernel, *found[3:]
+            to_u, to_x, to_K, *rest = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
+            return to_u, to_x, None if to_K is None else _diagonals(to_K), *rest
         to_u, q = _adjoint(to_y, to_before, blocks)
         cut, r = cut_time(u, length, -1), q[:, :, 1:]
         if readout:
