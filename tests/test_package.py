@@ -13,6 +13,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import prophecy
@@ -163,3 +164,12 @@ def test_a_build_without_a_c_compiler_stops_at_once_and_says_what_to_install(tmp
     assert "Building prophecy needs a C compiler, and none was found" in said
     assert "apt install gcc" in said
     assert not list((tmp_path / "build").rglob("*.c"))
+
+
+def test_what_was_called_mean_is_point_and_says_so():
+    u = np.sin(np.arange(40) / 3.0)
+    fleet = prophecy.Fleet()
+    answers = fleet.observe(["a"] * 40, u)
+    for made in (prophecy.Prophecy().follow(u), answers, fleet.recent("a"), fleet.predict(["a"])):
+        with pytest.warns(DeprecationWarning, match=f"{type(made).__name__}.mean is now {type(made).__name__}.point"):
+            assert np.array_equal(made.mean, made.point, equal_nan=True)

@@ -27,9 +27,9 @@ HOLE = 10_000  # grid times a single hole is filled with, at most: by then the b
 
 
 class RowPredictions(NamedTuple):
-    """About each row, before it was seen: mean and interval; and when it was, its residual, score and alarm."""
+    """About each row, before it was seen: point and interval; and when it was, its residual, score and alarm."""
 
-    mean: Array
+    point: Array
     lower: Array
     upper: Array
     residual: Array
@@ -101,13 +101,13 @@ class RowModel:
 
     def _predicted(self, values: Array, seconds: Array | None) -> Array:
         if self._far is not None:
-            mean, half, score = self._far.advance(np.ascontiguousarray(values))
-            rows = np.stack([mean, mean - half, mean + half, score, np.full_like(mean, np.nan)])
+            point, half, score = self._far.advance(np.ascontiguousarray(values))
+            rows = np.stack([point, point - half, point + half, score, np.full_like(point, np.nan)])
         else:
             track = self._model.follow(values, self._level, time=seconds)
-            rows = np.stack([track.mean, track.lower, track.upper, track.score, track.alarm])
-        mean, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
-        return np.stack([mean, lower, upper, values - mean, score, alarm])
+            rows = np.stack([track.point, track.lower, track.upper, track.score, track.alarm])
+        point, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
+        return np.stack([point, lower, upper, values - point, score, alarm])
 
     def seasons(self) -> tuple[float, ...]:
         """The seasons found so far, in rows of the grid."""
@@ -242,7 +242,7 @@ def _answered(
                 if name == column:
                     made[called][rows] = np.repeat(answers[part], sizes)
             if (column, "residual") in names:
-                made[names[column, "residual"]][rows] = block[rows, place] - made[names[column, "mean"]][rows]
+                made[names[column, "residual"]][rows] = block[rows, place] - made[names[column, "point"]][rows]
     found_rows = np.flatnonzero(kept)
     if times is not None and met["sorted"] + met["reversed"] > before:
         found_rows = found_rows[np.argsort(times.values[found_rows], kind="stable")]

@@ -21,7 +21,7 @@ from prophecy.tables.pictures import Line, Panel, Picture, save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("mean", "lower", "upper", "score", "alarm", "flagged", "event")
+PARTS = ("point", "lower", "upper", "score", "alarm", "flagged", "event")
 MOST = 20  # events listed: a screen of them
 DRAWN = 3  # series in the picture, two panels each
 SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw

@@ -19,7 +19,7 @@ from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("mean", "lower", "upper", "residual", "score")
+PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
 LISTED = 12  # series in the table
 SHOWN = 300  # rows drawn: more cannot be told apart in a picture of that width
@@ -33,7 +33,7 @@ Examples:
   zcat huge.csv.gz | prophecy predict - --out predictions.parquet
 
 A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
-mean, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
+point, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
 each has its name before these. Rows are taken in the order of their times; missing times are gaps.
 """
 
@@ -101,7 +101,7 @@ class Tracker(Series):
         self._curve.add(*running.transpose(0, 2, 1).reshape(-1, len(values)))
         self.squares = running[:, -1]
         self._moments = np.concatenate([self._moments.astype(axis.dtype), axis[-SHOWN:]])[-SHOWN:]
-        drawn = np.stack([values, said.mean, said.lower, said.upper])[:, -SHOWN:]
+        drawn = np.stack([values, said.point, said.lower, said.upper])[:, -SHOWN:]
         self._tail = np.concatenate([self._tail, drawn], axis=1)[:, -SHOWN:]
         return said._asdict()
 
