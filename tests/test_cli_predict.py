@@ -18,7 +18,7 @@ from reproduction import baselines  # noqa: E402
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
 STEPS = np.cumsum(RNG.standard_normal(400))
-PARTS = ["mean", "lower", "upper", "residual", "score"]
+PARTS = ["point", "lower", "upper", "residual", "score"]
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_a_rows_prediction_is_what_prophecy_said_before_it_came(prophecy, wide, 
         row = made.iloc[k]
         if k:
             ahead = model.predict(0.8)
-            assert np.isclose(row["mean"], ahead.mean, rtol=1e-12)
+            assert np.isclose(row["point"], ahead.point, rtol=1e-12)
             assert np.isclose(row["score"], model.score(value), rtol=1e-9, atol=1e-12)
             if k > 1:
                 assert np.allclose(row[["lower", "upper"]].astype(float), [ahead.lower, ahead.upper], rtol=1e-9)
         model.observe(value)
-    assert np.allclose(made["residual"][1:], WAVE[1:] - made["mean"][1:])
-    assert made["mean"].isna().tolist() == [True] + [False] * 399
+    assert np.allclose(made["residual"][1:], WAVE[1:] - made["point"][1:])
+    assert made["point"].isna().tolist() == [True] + [False] * 399
     assert "wave" in printed
 
 
@@ -84,7 +84,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
     for horizon in (1, 2):
         prophecy("predict", tmp_path / "g.csv", "-H", horizon, "--out", tmp_path / "o.parquet")
         made = pd.read_parquet(tmp_path / "o.parquet")
-        assert made["mean"].isna().sum() == horizon
+        assert made["point"].isna().sum() == horizon
         assert made["residual"].isna().sum() == horizon + 3
         assert np.abs(made["residual"][150:]).max() < 0.2
 
@@ -230,10 +230,10 @@ def test_missing_times_of_several_columns_are_counted_once(prophecy, tmp_path, c
 
 
 def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):
-    pd.DataFrame({"mean": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
+    pd.DataFrame({"point": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
     assert prophecy("predict", tmp_path / "p.csv", "-c", "v", "--out", tmp_path / "o.csv")[0] == 0
     columns = (tmp_path / "o.csv").read_text().splitlines()[0].split(",")
-    assert columns == ["mean", "v", *(f"prophecy_{part}" for part in PARTS)]
+    assert columns == ["point", "v", *(f"prophecy_{part}" for part in PARTS)]
 
 
 @pytest.mark.parametrize("command", ["predict", "anomalies"])

@@ -49,7 +49,7 @@ def expected(values, level=0.9):
         surprise = model.score(value)
         model.observe(value)
         ahead = model.predict(level)
-        numbers = (line, value, surprise, ahead.mean, ahead.lower, ahead.upper)
+        numbers = (line, value, surprise, ahead.point, ahead.lower, ahead.upper)
         rows.append(",".join("" if isinstance(x, float) and not math.isfinite(x) else repr(x) for x in numbers))
     return rows
 
@@ -336,7 +336,7 @@ def test_keyed_lines_are_answered_with_key_and_time_by_a_stream_per_key(stream, 
         model = models.setdefault(name, Prophecy())
         track = model.follow([value], time=np.array([at], "datetime64[s]"))
         ahead = model.predict()
-        numbers = [value, track.score[0], track.alarm[0], ahead.mean, ahead.lower, ahead.upper]
+        numbers = [value, track.score[0], track.alarm[0], ahead.point, ahead.lower, ahead.upper]
         said = [answer[part] for part in ("value", "score", "alarm", "next", "lower", "upper")]
         assert said == ["" if not math.isfinite(x) else repr(float(x)) for x in numbers]
         assert answer["status"] == "taken"

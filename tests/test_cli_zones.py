@@ -154,8 +154,8 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
     assert "134 times with several rows averaged" in err
     made = pd.read_parquet(tmp_path / "twice.parquet").merge(expected, on="time", suffixes=("", "_single"))
     assert len(made) == len(twice)
-    assert np.allclose(made["mean"], made["mean_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
-    assert np.allclose(made["residual"], made["v"] - made["mean"], equal_nan=True)
+    assert np.allclose(made["point"], made["point_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert np.allclose(made["residual"], made["v"] - made["point"], equal_nan=True)
     code, _, err = prophecy("anomalies", tmp_path / "twice.csv", "--duplicates", "mean")
     assert code == 0
     assert "averaged" in err

@@ -60,12 +60,12 @@ def alone(keys, times, values, level=0.9):
         time = None if times is None else times[k : k + 1]
         track = model.follow(np.array([value]), level, time)
         ahead = model.predict(level)
-        rows.append([*(float(part[0]) for part in track), ahead.mean, ahead.lower, ahead.upper])
+        rows.append([*(float(part[0]) for part in track), ahead.point, ahead.lower, ahead.upper])
     return np.array(rows)
 
 
 def answered(answers):
-    parts = (answers.mean, answers.lower, answers.upper, answers.score, answers.alarm)
+    parts = (answers.point, answers.lower, answers.upper, answers.score, answers.alarm)
     return np.column_stack([*parts, answers.next, answers.next_lower, answers.next_upper])
 
 
@@ -129,7 +129,7 @@ def test_late_rows_say_so_and_change_nothing():
     assert answers.status == ["late", "missing"]
     assert repr(answers) == "Answers to 2 rows (0 taken, 1 late, 1 missing)"
     assert np.isnan(answers.score[0])
-    assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
+    assert fleet.predict(["a"]).point == twin.predict(["a"]).point
     assert fleet.observe("a", [0.1], time=[50.0]).status == ["taken"]
     assert len(fleet.recent("a").value) == 51
     late = fleet.observe("a", [99.0], time=[7.0])
@@ -240,7 +240,7 @@ def test_forecast_derivative_and_words_are_those_of_prophecy():
     model, fleet = Prophecy(), Fleet()
     model.observe(values, np.arange(200.0) / 10)
     fleet.observe("a", values, time=np.arange(200.0) / 10)
-    np.testing.assert_array_equal(fleet.forecast("a", 5).mean, model.forecast(5).mean)
+    np.testing.assert_array_equal(fleet.forecast("a", 5).point, model.forecast(5).point)
     assert fleet.derivative("a") == model.derivative()
     assert fleet.explain("a") == model.explain()
 
@@ -303,7 +303,7 @@ def test_threads_may_observe_and_ask_at_once():
         model = Prophecy()
         for value, mean in zip(values.tolist(), said, strict=True):
             model.observe(value)
-            assert model.predict().mean == mean
+            assert model.predict().point == mean
 
 
 def test_a_closed_fleet_says_so(path):
@@ -511,10 +511,10 @@ def test_a_stream_whose_first_stamps_are_equal_or_late_comes_back(tmp_path, firs
     path = tmp_path / "s"
     with Fleet(path) as fleet:
         fleet.observe("a", np.arange(len(first), dtype=float), time=first)
-        said = fleet.predict(["a"]).mean
+        said = fleet.predict(["a"]).point
     with Fleet(path) as fleet:
         assert not fleet.problems()
-        np.testing.assert_array_equal(fleet.predict(["a"]).mean, said)
+        np.testing.assert_array_equal(fleet.predict(["a"]).point, said)
 
 
 def test_keys_without_a_stream_are_told_at_once(tmp_path):

@@ -28,9 +28,9 @@ HOLE = 10_000  # grid times a single hole is filled with, at most: by then the b
 
 
 class RowPredictions(NamedTuple):
-    """About each row, before it was seen: mean and interval; and when it was, its residual, score and alarm."""
+    """About each row, before it was seen: point and interval; and when it was, its residual, score and alarm."""
 
-    mean: Array
+    point: Array
     lower: Array
     upper: Array
     residual: Array
@@ -84,13 +84,13 @@ def followed(
     if horizon > 1:
         from prophecy.streams.ahead import Ahead
 
-        mean, half, score = Ahead(horizon, level).advance(whole)
-        rows = np.stack([mean, mean - half, mean + half, score, np.full_like(mean, np.nan)])
+        point, half, score = Ahead(horizon, level).advance(whole)
+        rows = np.stack([point, point - half, point + half, score, np.full_like(point, np.nan)])
     else:
         track = model.follow(whole, level, time=seconds)
-        rows = np.stack([track.mean, track.lower, track.upper, track.score, track.alarm])
-    mean, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)[:, slots]
-    said = RowPredictions(mean, lower, upper, values - mean, score, alarm)
+        rows = np.stack([track.point, track.lower, track.upper, track.score, track.alarm])
+    point, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)[:, slots]
+    said = RowPredictions(point, lower, upper, values - point, score, alarm)
     return Series(title, values, times, said, model.seasons(), grid, uneven, len(whole) - len(values))
 
 
@@ -156,7 +156,7 @@ def _answered(
                 if name == column:
                     columns[called][rows] = np.repeat(series[-1].columns[part], sizes)
             if (column, "residual") in names:
-                columns[names[column, "residual"]][rows] = block[rows, place] - columns[names[column, "mean"]][rows]
+                columns[names[column, "residual"]][rows] = block[rows, place] - columns[names[column, "point"]][rows]
             done += len(rows)
             progress.update(done)
     found_rows = np.flatnonzero(kept)

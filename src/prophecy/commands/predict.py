@@ -19,7 +19,7 @@ from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("mean", "lower", "upper", "residual", "score")
+PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
 LISTED = 12  # series in the table
 SHOWN = 300  # rows drawn: more cannot be told apart in a picture of that width
@@ -33,7 +33,7 @@ Examples:
   zcat huge.csv.gz | prophecy predict - --out predictions.parquet
 
 A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
-mean, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
+point, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
 each has its name before these. Rows are taken in the order of their times; missing times are gaps.
 """
 
@@ -110,7 +110,7 @@ class Tracker:
         lines = [line for line in lines if len(line.x)]
         errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
         series, said = self.series, self.series.said
-        drawn = (part[-SHOWN:] for part in (series.values, said.mean, said.lower, said.upper))
+        drawn = (part[-SHOWN:] for part in (series.values, said.point, said.lower, said.upper))
         return [of_track(series.axis[-SHOWN:], drawn, self._level, series.title), *errors]
 
     def summary(self) -> list[str]:

@@ -62,7 +62,7 @@ class Fleet:
     >>> fleet = Fleet()
     >>> for k in range(100):
     ...     answers = fleet.observe(["a", "b"], [np.sin(0.1 * k), 3.0], time=[k, k])
-    >>> bool(abs(fleet.predict(["a"]).mean[0] - np.sin(10.0)) < 1e-6)
+    >>> bool(abs(fleet.predict(["a"]).point[0] - np.sin(10.0)) < 1e-6)
     True
     """
 
@@ -127,11 +127,11 @@ class Fleet:
         """The next value of each key (all of them by default), with intervals. Changes nothing."""
         level = self._level if level is None else share("level", level)
         names, held = self._streams.readable() if keys is None else list(keys), self._streams.held
-        mean, half = np.empty(len(names)), np.empty(len(names))
+        point, half = np.empty(len(names)), np.empty(len(names))
         for start in range(0, len(names), held.capacity):
             some = slice(start, start + held.capacity)
-            mean[some], half[some] = held.slots.predict(self._slots(names[some]), level)
-        return Predictions(names, mean, mean - half, mean + half, level)
+            point[some], half[some] = held.slots.predict(self._slots(names[some]), level)
+        return Predictions(names, point, point - half, point + half, level)
 
     @_locked
     def events(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:

@@ -16,7 +16,7 @@ from prophecy.streams.limits import LARGEST_TIME
 class Answer(NamedTuple):
     """The answer to one value, as in `Answers`."""
 
-    mean: float
+    point: float
     lower: float
     upper: float
     score: float

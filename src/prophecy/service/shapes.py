@@ -18,7 +18,8 @@ FAN = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)  # quantiles: the middle half, fou
 MEANING = {
     "row": "Row or line of the body, from 1.",
     "retry_after": "Seconds.",
-    "mean": "Predicted of this value before it came; of a series, of the next one; of a forecast, at each step.",
+    "point": "Predicted of this value before it came; of a series, of the next one; of a forecast, the path to use.",
+    "mean": "Of the distribution at each step.",
     "next": "Predicted of the value after this one.",
     "score": "How surprising the value was: -log10 of the probability of an error at least as large.",
     "alarm": "A probability: 1 minus the share of ordinary values that look as unusual, with the stretch before them.",
@@ -33,7 +34,6 @@ MEANING = {
     "derivative": "Units per second.",
     "dt": "Seconds between values.",
     "seasons": "Periods found, in values.",
-    "point": "The path to use where one number is wanted.",
     "kind": "What was rarest: error, change, value, level or noise.",
     "place": "Values of its series before it.",
     "fault": "Number of the event that began the disturbance it belongs to.",
@@ -42,7 +42,7 @@ MEANING = {
 }
 """What a field means, wherever its name does not say so."""
 
-_ROW = "value:number mean:number lower:number upper:number"
+_ROW = "value:number point:number lower:number upper:number"
 _SERIES = f"key:text count:whole time:time {_ROW} score:number alarm:number event:whole event_time:time recent:Recent?"
 
 SHAPES = {

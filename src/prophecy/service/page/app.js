@@ -128,7 +128,7 @@ setInterval(async () => {
 }, 2000);
 
 accept((keys, columns) => {
-  seeds = new Map(keys.map((key) => [key, { time: [], value: [], mean: [], lower: [], upper: [], score: [], event: [] }]));
+  seeds = new Map(keys.map((key) => [key, { time: [], value: [], point: [], lower: [], upper: [], score: [], event: [] }]));
   columns.key.forEach((key, at) => {
     if (columns.status[at] === "late") return;
     for (const [name, column] of Object.entries(seeds.get(key))) column.push(columns[name][at]);
