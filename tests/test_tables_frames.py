@@ -332,18 +332,22 @@ def test_folds_see_nothing_of_what_they_forecast():
 def test_any_model_can_stand_beside_ours():
     from sktime.forecasting.naive import NaiveForecaster
 
-    def week(context, horizon):
-        return NaiveForecaster(sp=24).fit(pd.Series(context)).predict(range(1, horizon + 1)).to_numpy()
+    class Stats:
+        alias = "ten"
 
-    def ten(context, horizon):
-        return tuple(np.full(horizon, value) for value in (10.0, 9.0, 11.0))
+        def fit(self, y):
+            return self
+
+        def forecast(self, y, h, level):
+            assert level == [90]
+            return {"mean": np.full(h, 10.0), "lo-90": np.full(h, 9.0), "hi-90": np.full(h, 11.0)}
 
     def broken(context, horizon):
         raise RuntimeError("out of order")
 
     against = {
-        "week": week,
-        "ten": ten,
+        "week": NaiveForecaster(sp=24),
+        "stats": Stats(),
         "broken": broken,
         "three": lambda c, h: (c[-1] + 0 * np.arange(h),) * 3,
     }
@@ -351,13 +355,11 @@ def test_any_model_can_stand_beside_ours():
     overall = result.overall()
     naive = prophecy.backtest(pd.Series(DAY, index=HOURS), 24, folds=2).overall()["seasonal naive"]
     assert np.isclose(overall["week"]["mae"], naive["mae"])
-    assert np.isclose(overall["ten"]["width"], 2.0)
+    assert np.isclose(overall["stats"]["width"], 2.0)
     assert np.isnan(overall["broken"]["mae"])
     assert "out of order" in next(s.error for s in result.scores if s.model == "broken")
     assert np.isnan(overall["three"]["coverage"])
     assert np.isclose(overall["three"]["crps"], overall["three"]["mae"])  # a certain value's CRPS is its absolute error
-    with pytest.raises(TypeError, match=r"got NaiveForecaster\(.*; wrap it in a function"):
-        prophecy.backtest(DAY, 3, against=NaiveForecaster(sp=24))
     with pytest.raises(ValueError, match="'seasonal naive', 'drift', 'mean'"):
         prophecy.backtest(DAY, 3, against="magic")
     with pytest.raises(ValueError, match=r"20 rows are too few for 9 folds of 4 rows; use folds=4"):

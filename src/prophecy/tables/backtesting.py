@@ -146,8 +146,8 @@ def backtest(
 
     Fold k is forecast from the rows before it alone; the last ends where the data end, and each begins `step` rows
     after the one before (the horizon by default, so that none overlap).
-    against: names of simple rules, and models of any library as functions f(context, horizon) that give values or
-        (values, lower, upper); or a mapping from name to any of these.
+    against: names of simple rules, callables f(context, horizon) that give values or (values, lower, upper), sktime
+        forecasters, statsforecast models; or a mapping from name to any of these.
     key: the column, or columns, that tell the series of a long table apart. The rest is as in `forecast`.
 
     >>> wave = np.sin(np.arange(300) / 5)
@@ -295,27 +295,37 @@ SIMPLE: dict[str, Model] = {"seasonal naive": seasonal_naive, "drift": drift, "m
 
 
 def rivals(against: Any) -> dict[str, Model]:
-    """Named models out of names of simple ones and functions."""
+    """Named models out of names of simple ones, callables, sktime forecasters and statsforecast models."""
     if isinstance(against, str) or not isinstance(against, Mapping | Sequence):
         against = [against]
     named = against.items() if isinstance(against, Mapping) else ((None, model) for model in against)
     made: dict[str, Model] = {}
     for name, model in named:
-        title = str(name or (model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__)))
-        if isinstance(model, str) and model not in SIMPLE:
-            raise ValueError(f"against names {model!r}; the simple ones are {', '.join(map(repr, SIMPLE))}")
-        if not isinstance(model, str) and not callable(model):
-            raise TypeError(
-                f"against takes names and functions f(context, horizon), got {model!r}; wrap it in a function that "
-                "fits it to the context and returns its forecast"
-            )
-        if title in made or title == OURS:
+        if isinstance(model, str):
+            if model not in SIMPLE:
+                raise ValueError(f"against names {model!r}; the simple ones are {', '.join(map(repr, SIMPLE))}")
+            made[name or model] = SIMPLE[model]
+            continue
+        title = str(name or getattr(model, "alias", None) or getattr(model, "__name__", None) or type(model).__name__)
+        if title in made or title == "prophecy":
             raise ValueError(f"two models are called {title!r}; name them: against={{'one': …, 'other': …}}")
-        made[title] = SIMPLE[model] if isinstance(model, str) else partial(_called, model)
+        made[title] = _wrapped(model)
     return made
 
 
-def _called(model: Any, context: Array, horizon: int, level: float, season: int) -> Forecast:
+def _wrapped(model: Any) -> Model:
+    if hasattr(model, "clone") and hasattr(model, "fit") and hasattr(model, "predict"):
+        return lambda context, horizon, level, season: _sktime(model, context, horizon, level)
+    if hasattr(model, "forecast") and hasattr(model, "fit"):
+        return lambda context, horizon, level, season: _statsforecast(model, context, horizon, level)
+    if callable(model):
+        return lambda context, horizon, level, season: _called(model, context, horizon, level)
+    raise TypeError(
+        f"against takes names, callables f(context, horizon), sktime and statsforecast models, got {model!r}"
+    )
+
+
+def _called(model: Any, context: Array, horizon: int, level: float) -> Forecast:
     """A mean, (mean, lower, upper), or a Forecast."""
     found = model(context, horizon)
     if isinstance(found, Forecast):
@@ -327,6 +337,27 @@ def _called(model: Any, context: Array, horizon: int, level: float, season: int)
         raise ValueError(f"a model must return ({horizon},) numbers, or mean, lower and upper, got {shapes}")
     centre, lower, upper = arrays if len(arrays) == 3 else arrays * 3
     return Forecast(centre, lower, upper, level, "given")
+
+
+def _sktime(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+    import pandas as pd
+
+    steps = list(range(1, horizon + 1))
+    fresh = model.clone().fit(pd.Series(_filled(context)), fh=steps)
+    mean = np.asarray(fresh.predict(fh=steps), dtype=np.float64).reshape(-1)
+    if not fresh.get_tag("capability:pred_int", raise_error=False):
+        return Forecast(mean, mean, mean, level, type(model).__name__)
+    interval = np.asarray(fresh.predict_interval(fh=steps, coverage=level), dtype=np.float64)
+    return Forecast(mean, interval[:, 0], interval[:, 1], level, type(model).__name__)
+
+
+def _statsforecast(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+    percent = round(100 * level, 6)
+    percent = int(percent) if float(percent).is_integer() else percent
+    found = model.forecast(y=_filled(context), h=horizon, level=[percent])
+    mean = np.asarray(found["mean"], dtype=np.float64)
+    lower, upper = (np.asarray(found.get(f"{side}-{percent}", mean), dtype=np.float64) for side in ("lo", "hi"))
+    return Forecast(mean, lower, upper, level, type(model).__name__)
 
 
 def _filled(context: Array) -> Array:
