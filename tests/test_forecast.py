@@ -118,7 +118,7 @@ def test_one_value_has_no_picture_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda made: made.quantile("high"), r"q must lie strictly between 0 and 1, .* got 'high'"),
+    (lambda made: made.quantile("high"), "q must hold real numbers, got dtype"),
     (lambda made: made.samples("many"), "n must be a whole number, got 'many'"),
     (lambda made: made.samples(2, seed="luck"), "seed must be a whole number, got 'luck'"),
 ])  # fmt: skip

@@ -138,10 +138,7 @@ class Forecast:
     def of_one(cls, point: float, lower: float, upper: float, level: float, method: str) -> Forecast:
         """One value, made in a third of the time: the other fields keep their defaults, which are the class's."""
         made = object.__new__(cls)
-        fields = made.__dict__
-        fields["point"], fields["lower"], fields["upper"], fields["level"], fields["method"] = (
-            point, lower, upper, level, method,
-        )  # fmt: skip
+        made.__dict__.update(point=point, lower=lower, upper=upper, level=level, method=method)
         return made
 
     @classmethod
@@ -172,10 +169,7 @@ class Forecast:
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""
-        try:
-            asked = np.asarray(q, dtype=np.float64)
-        except (TypeError, ValueError):
-            asked = np.array(np.nan)
+        asked = _checks.real_array("q", q).astype(np.float64)
         if asked.ndim > 1 or not ((asked > 0) & (asked < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, a number or (n,), got {q!r}")
         found = self._distribution().quantile(np.atleast_1d(asked))

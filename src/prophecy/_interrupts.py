@@ -86,16 +86,13 @@ def command(run: Callable[[], object]) -> None:
         try:
             run()
         finally:
-            if sys.stdout is not None:
+            with contextlib.suppress(AttributeError, ValueError):  # no stdout, or a closed one
                 sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
         sys.exit(PIPE)
     except SystemExit as end:
         if _noticed and end.code == INTERRUPTED:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
             _leave()
         raise
 
