@@ -20,6 +20,7 @@ from prophecy.fleet.check import LONGEST_KEY, are_keys
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.arguments import step
 from prophecy.streams.limits import MOST
 from prophecy.streams.prophecy import Prophecy
 
@@ -78,7 +79,7 @@ class Fleet:
         log: Log = LOG,
     ) -> None:
         rate, level = share("rate", rate), None if level is None else share("level", level)
-        dt = None if dt is None else _checks.positive("dt", dt)
+        dt = None if dt is None else step(dt)
         self._lock = threading.RLock()
         self._streams = Streams(path, dt, level, rate, _checks.whole("memory", memory), create, log)
         self._level = float(self._streams.level)
