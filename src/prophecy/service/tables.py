@@ -123,6 +123,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     }
     try:
         roles = resolve(layout)
+        newest_first = _downwards(layout, roles)
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
@@ -133,7 +134,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
         "time_format": None if style is None else style.pattern,
         "values": list(roles.values[:LISTED]),
-        "newest_first": _downwards(layout, roles),
+        "newest_first": newest_first,
         "notes": [*layout.notes, *roles.notes],
     }
 
@@ -141,7 +142,9 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
 def _downwards(layout: Layout, roles: Roles) -> bool:
     if roles.clock is None:
         return False
-    times = roles.clock.read(next(iter(layout.pieces)), 1, Stray(layout.asked))
+    stray = Stray(layout.asked)
+    stray.styles = layout.styles
+    times = roles.clock.read(next(iter(layout.pieces)), 1, stray)
     there = times.values[~times.missing]
     return len(there) > 1 and bool(there[0] > there[-1])
 
