@@ -150,7 +150,7 @@ class Csv(LineReader):
     def _choose(self, kinds: Sequence[str]) -> None:
         """Without names the value is the last field that may hold numbers and is asked for as nothing else; where there
         are several, that is said."""
-        taken = {int(name) - 1 for _, name in self._asked() if name.isdigit()} | {self.places.get(role) for role in ("key", "time")}
+        taken = {self.places.get(role, int(name) - 1 if name.isdigit() else -1) for role, name in self._asked()}
         free = [place for place, kind in enumerate(kinds) if kind in ("number", "empty") and place not in taken]
         if self.column is not None or "value" in self.places or not free:
             return
