@@ -56,9 +56,9 @@ class Fleet:
     log: how many rows the file's log keeps, and how often streams are saved (`prophecy.fleet.streams.Log`).
 
     Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
-    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there
-    (docs/scale.md). Keys are taken or left as they come. All methods may be called from any thread, but not from a
-    process forked meanwhile.
+    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there.
+    One that came before, with the same value at the same time, is dropped and counts for nothing (docs/scale.md). Keys
+    are taken or left as they come. All methods may be called from any thread, but not from a process forked meanwhile.
 
     >>> fleet = Fleet()
     >>> for k in range(100):
