@@ -79,12 +79,12 @@ class Slots:
         values, out, passed = values[:count], out[:count], passed[:count]
         for place, name in enumerate(ANSWER):
             mine[name] = out[:, place]
-        late, repeated = passed == 0.0, passed < 0.0
-        cases = [late, repeated, np.isnan(values)]
-        mine["status"] = np.select(cases, [LATE, REPEATED, MISSING], TAKEN)
+        late, dropped = passed == 0.0, passed <= 0.0
+        status = np.where(np.isnan(values), MISSING, TAKEN)
+        mine["status"] = np.where(dropped, np.where(late, LATE, REPEATED), status) if dropped.any() else status
         self._late[which[late]], self.stamps[which] = True, stamps_of(mine)
         noted = np.zeros((2, count), np.int64)
-        taken = ~(late | repeated)
+        taken = ~dropped if dropped.any() else slice(None)
         noted[0, order[taken]] = self._remember(which[taken], mine.view(RAW)[taken])
         noted[1, order] = out[:, 6]
         rows.view(RAW)[order] = mine.view(RAW)
