@@ -31,11 +31,10 @@ Examples:
   prophecy anomalies sensor.csv --plot sensor.html
   prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
 
-A row's score is -log10 of the probability of an error at least as large as its own, judged by the errors before
-it; its alarm says how unusual it makes the recent stretch, by value, change, level and noise. A row is flagged where
-either is rarer than half of --rate: where nothing strange happens, at most that share of rows is flagged. Flagged
-rows near each other are one event, with its beginning, end and kind: spike, shift, change of noise, flat line, lost
-season.
+A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
+alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
+rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
+event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
 """
 
 

@@ -18,9 +18,10 @@ Examples:
   prophecy equations lorenz.csv --joint --dt 0.02
   prophecy equations pendulum.csv --joint --column angle --column speed --errors
 
-With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column; where times are
-dates per day, hour, minute or second, the longest that rows are not closer than; per row otherwise; which is printed.
---dt says how much time lies between two rows instead. `prophecy forecast --joint --plot` draws what they predict.
+With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column. With dates they
+are per day, hour, minute or second, whichever is the longest that is no longer than a row; without times, per row. The
+unit is printed. --dt sets the time between two rows instead. `prophecy forecast --joint --plot`
+draws what they predict.
 """
 
 
@@ -35,7 +36,7 @@ def equations(
     errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
 ) -> None:
-    """Print the equations that one trajectory through all rows obeys, where there are some."""
+    """Print the differential equations that the rows obey, if there are any."""
     with guarded("equations"):
         _options.check(level=0.9, out=None, plot=None, file=file)
         if dt is not None and not (np.isfinite(dt) and dt > 0):

@@ -46,8 +46,8 @@ Examples:
   prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
   prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
 
-Rows are sorted by time, missing times become gaps, and what was assumed is said on stderr. Series are written to
-OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
+Rows are sorted by time, missing times become gaps, and a line on stderr says what was assumed. Finished series are kept
+in OUT.part; after Ctrl-C, --resume continues with the rest.
 """
 
 

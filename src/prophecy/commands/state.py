@@ -22,8 +22,8 @@ Examples:
   prophecy state plant.state --check
   prophecy state plant.state --export recent.csv --events events.csv
 
-Opening a state catches up with what was taken in before it was killed, and compares the answers with those given then.
-A stream that cannot be read is set aside with everything that is left of it, and its key begins anew.
+Opening a state replays rows that were acknowledged but not yet saved, and compares the answers with those given then. A
+stream that cannot be read is set aside with all that is left of it; its key starts afresh.
 """
 
 RECENT = ("key", "time", "value", "point", "lower", "upper", "score", "alarm")
