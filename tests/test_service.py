@@ -111,6 +111,16 @@ def test_late_values_are_told_and_passed_over(service):
     assert service.get("/v1/series/a").json()["value"] == 9.0
 
 
+def test_a_file_sent_twice_is_taken_once_and_that_is_said(service):
+    lines = [f"2026-03-01T{k // 60:02}:{k % 60:02}:00Z,{value!r}" for k, value in enumerate(wave(1400))]
+    body = "time,value\n" + "\n".join(lines) + "\n"
+    csv = {"content-type": "text/csv"}
+    first, second = (service.post("/v1/observe?name=a", content=body, headers=csv).json() for _ in range(2))
+    assert (first["taken"], first["repeated"]) == (1400, 0)
+    assert (second["taken"], second["late"], second["repeated"]) == (0, 0, 1400)
+    assert service.get("/v1/series/a").json()["count"] == 1400
+
+
 def test_dates_stay_dates_numbers_numbers_and_rows_without_times_have_none(service):
     service.post("/v1/observe", json=[{"key": "d", "time": "2026-03-01T12:00:00.25Z", "value": 1.0}])
     service.post("/v1/observe", json=[{"key": "n", "time": 12.5, "value": 1.0}])

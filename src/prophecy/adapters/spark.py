@@ -31,7 +31,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 def predict(stream: DataFrame, *, key: str, time: str, value: str, dt: float | None = None, level: float = 0.9) -> Any:
     """Every row of a streaming frame with its answer: point, lower and upper of the prediction made before it came, its
-    score and alarm, its status (taken, late, missing, refused), and next, next_lower, next_upper.
+    score and alarm, its status (taken, late, missing, repeated, refused), and next, next_lower, next_upper.
 
     key, time, value: columns of `stream`; times are timestamps or seconds, a null value is a gap. A row without a time,
     or with a value beyond ±1e75, is refused: it has no answer and changes nothing. dt, level: as of `Fleet`, whose

@@ -100,7 +100,7 @@ class LineReader:
 @dataclass
 class Csv(LineReader):
     """Fields by number (1 is the first), or by name if there is a header. By default the value is the only number that
-    a header does not call a time; of lines without a header, the last field.
+    a header does not call a time; of lines without a header, the last field of numbers.
 
     They stand between commas, or semicolons, tabs, bars or spaces where a line with a number has any.
     """
@@ -136,6 +136,8 @@ class Csv(LineReader):
         headings = [_cells(heading.lstrip("#% "), mark)[0] for heading in self.headings]
         used = [place for place, kind in enumerate(kinds) if kind != "empty"]
         names = names_among([heading for heading in headings if len(heading) == len(cells)], used)
+        if self.settled and not names:
+            self._choose(kinds)
         if not self.settled or not names:
             return False
         self._find(names)
@@ -145,6 +147,18 @@ class Csv(LineReader):
             value = self._value([name for name, cell in free.items() if _number(cell, mark) is not None], free)
             self.places |= {} if value is None else {"value": names.index(value)}
         return False
+
+    def _choose(self, kinds: Sequence[str]) -> None:
+        """Without names the value is the last field that may hold numbers and is asked for as nothing else; where there
+        are several, that is said."""
+        taken = {self.places.get(role, int(name) - 1 if name.isdigit() else -1) for role, name in self._asked()}
+        free = [place for place, kind in enumerate(kinds) if kind in ("number", "empty") and place not in taken]
+        if self.column is not None or "value" in self.places or not free:
+            return
+        self.places["value"] = free[-1]
+        if len(free) > 1:
+            which = f"field {free[-1] + 1} of {len(kinds)} is predicted"
+            self.notes.append(f"no header: {which}; --column {free[0] + 1} chooses another by its number")
 
     def _find(self, names: Sequence[str]) -> None:
         wanted = {role: name for role, name in self._asked() if not name.isdigit()}

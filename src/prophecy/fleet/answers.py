@@ -28,10 +28,11 @@ with it; next, next_half: predicted after it; status: place in `STATUS`; dated: 
 
 RAW = np.dtype(f"V{ROW.itemsize}")  # the same as bytes alone, which NumPy picks by index twenty times as fast
 
-STATUS = ("taken", "late", "missing")
-"""taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted."""
+STATUS = ("taken", "late", "missing", "repeated")
+"""taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted;
+repeated: the same value came at the same time before, and was dropped."""
 
-TAKEN, LATE, MISSING = range(3)
+TAKEN, LATE, MISSING, REPEATED = range(4)
 
 NO_TIMES, NUMBERS, DATES = range(3)  # kinds of times a stream may have
 
@@ -143,8 +144,8 @@ class Rows:
 @dataclass(frozen=True)
 class Answers(Rows):
     """Answers to a batch, arrays (rows,) aligned with its rows. point, lower, upper: what was predicted of each value
-    before it came; score and alarm: with it (NaN for rows that were late); next, next_lower, next_upper: what is
-    predicted to follow it; event: the number of the event the row raised, 0 for none."""
+    before it came; score and alarm: with it (NaN for rows that were late or repeated); next, next_lower, next_upper:
+    what is predicted to follow it; event: the number of the event the row raised, 0 for none."""
 
     key: list[str]
     rows: NDArray[np.void]
@@ -165,8 +166,8 @@ class Answers(Rows):
 
 @dataclass(frozen=True)
 class Recent(Rows):
-    """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
-    the number of the event a row raised, 0 for none."""
+    """The last rows of one stream, oldest first; arrays (rows,). Rows that were late or repeated are not among them.
+    event: the number of the event a row raised, 0 for none."""
 
     key: str
     rows: NDArray[np.void]

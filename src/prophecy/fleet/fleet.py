@@ -20,6 +20,7 @@ from prophecy.fleet.check import LONGEST_KEY, are_keys
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.arguments import step
 from prophecy.streams.limits import MOST
 from prophecy.streams.prophecy import Prophecy
 
@@ -55,9 +56,9 @@ class Fleet:
     log: how many rows the file's log keeps, and how often streams are saved (`prophecy.fleet.streams.Log`).
 
     Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
-    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there
-    (docs/scale.md). Keys are taken or left as they come. All methods may be called from any thread, but not from a
-    process forked meanwhile.
+    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there.
+    One that came before, with the same value at the same time, is dropped and counts for nothing (docs/scale.md). Keys
+    are taken or left as they come. All methods may be called from any thread, but not from a process forked meanwhile.
 
     >>> fleet = Fleet()
     >>> for k in range(100):
@@ -78,7 +79,7 @@ class Fleet:
         log: Log = LOG,
     ) -> None:
         rate, level = share("rate", rate), None if level is None else share("level", level)
-        dt = None if dt is None else _checks.positive("dt", dt)
+        dt = None if dt is None else step(dt)
         self._lock = threading.RLock()
         self._streams = Streams(path, dt, level, rate, _checks.whole("memory", memory), create, log)
         self._level = float(self._streams.level)

@@ -25,7 +25,7 @@ MEANING = {
     "alarm": "A probability: 1 minus the share of ordinary values that look as unusual, with the stretch before them.",
     "event": "Number of the event it raised; of a series, of its last one; 0 for none.",
     "event_time": "When the last event was.",
-    "status": "taken, late or missing",
+    "status": "taken, late, missing or repeated",
     "cursor": "Number to go on after.",
     "boot": "Names this run of the service; cursors of another run mean nothing.",
     "notes": "What was assumed.",
@@ -50,8 +50,8 @@ SHAPES = {
     "Answer": f"key:text time:time {_ROW} next:number next_lower:number next_upper:number score:number alarm:number "
     "event:whole status:text",
     "Recent": f"time:time[] {_ROW.replace(':number', ':number[]')} score:number[] alarm:number[] event:whole[]",
-    "Observed": "taken:whole late:whole missing:whole cursor:whole boot:text notes:text[]? rows:Answer[]? "
-    "columns:lists?",
+    "Observed": "taken:whole late:whole missing:whole repeated:whole cursor:whole boot:text notes:text[]? "
+    "rows:Answer[]? columns:lists?",
     "Columns": "names:text[] kinds:text[] rows:text[][] key:text? time:text? time_format:text? values:text[]? "
     "newest_first:flag? sep:text encoding:text decimal:text? skip:whole notes:text[] error:text? way_out:text?",
     "Series": _SERIES,

@@ -2,7 +2,7 @@
 
 import { address, request } from "./api.js";
 import { Chart } from "./chart.js";
-import { every, interval, moment, number, odds, place, unit, whole } from "./format.js";
+import { every, interval, kept, moment, number, odds, place, unit, whole } from "./format.js";
 
 const get = (id) => document.getElementById(id);
 const KEPT = 20_000; // values held in the page for the series that is open
@@ -77,7 +77,7 @@ export class Detail {
   take(row) {
     if (row.number <= this.cursor) return false;
     this.received += 1;
-    if (row.status === "late") return false;
+    if (!kept(row.status)) return false;
     const count = this.rows.length ? this.rows.at(-1).count + 1 : 0;
     this.push({ ...row, count, x: place(row.time, count) });
     return true;
