@@ -9,7 +9,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy import chaos  # noqa: E402
+from prophecy import chaos, forecast  # noqa: E402
+from prophecy.commands.equations import slopes  # noqa: E402
 
 STEP = 1 / (30 * chaos.lorenz.exponent)
 
@@ -63,10 +64,12 @@ def test_the_time_between_rows_is_that_of_all_rows(prophecy, tmp_path, times, dt
     assert float(out.split("x' = ")[1].split()[0]) == pytest.approx(10 * STEP / dt, rel=5e-4)
 
 
-def test_errors_are_printed_when_asked_for(prophecy, lorenz):
-    code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--errors")
+def test_errors_are_printed_when_asked_for_and_the_field_is_drawn(prophecy, lorenz, tmp_path):
+    picture = tmp_path / "field.png"
+    code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--errors", "--plot", picture)
     assert code == 0
     assert "±" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_times_of_a_column_with_a_unit_in_its_name_are_named_with_the_rates(prophecy, lorenz):
@@ -78,13 +81,28 @@ def test_times_of_a_column_with_a_unit_in_its_name_are_named_with_the_rates(prop
     assert err.count("derivatives are per unit of t_ms") == 2
 
 
-def test_a_column_in_another_unit_is_said(prophecy, lorenz):
+@pytest.mark.parametrize(("thinned", "noise"), [(1, 0.0), (4, 0.0), (1, 0.02)])
+def test_points_of_the_picture_lie_on_its_diagonal_however_far_apart_rows_are(thinned, noise):
+    """Slopes between rows far apart bend away from the field at the first of them, not from those of its path."""
+    values = chaos.lorenz.sample(512, seed=1)[::thinned]
+    answer = forecast(values, 1).equations(thinned * STEP)
+    seen = values + noise * values.std(axis=0) * np.random.default_rng(2).standard_normal(values.shape)
+    apart, field, data = slopes(answer, seen)
+    assert field.shape == data.shape
+    assert 1 <= apart <= 8
+    assert np.std(field - data, axis=0) == pytest.approx(
+        0, abs=(1e-3 if not noise else 0.1) * np.std(data, axis=0).min()
+    )
+
+
+def test_a_column_in_another_unit_is_said_and_drawn_like_the_others(prophecy, lorenz, tmp_path):
     frame = pd.read_csv(lorenz)
     frame["w"] = 1.8 * frame["x"] + 32
     frame.to_csv(lorenz, index=False)
-    code, out, _ = prophecy("equations", lorenz, "--joint")
+    code, out, _ = prophecy("equations", lorenz, "--joint", "--plot", tmp_path / "field.png")
     assert code == 0
     assert out.splitlines()[-1] == "w = 32 + 1.8 x in every row"
+    assert (tmp_path / "field.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_columns_are_one_system_only_when_the_user_says_so(prophecy, lorenz):
@@ -101,6 +119,14 @@ def test_a_file_without_a_field_is_told_apart(prophecy, tmp_path):
     assert code == 1
     assert out == ""
     assert "no equations fit these rows" in err
+
+
+def test_the_field_can_be_a_page_and_other_endings_are_refused(prophecy, lorenz, tmp_path):
+    assert prophecy("equations", lorenz, "--joint", "--plot", tmp_path / "field.html")[0] == 0
+    assert "slopes of data over those of the field" in (tmp_path / "field.html").read_text()
+    code, _, err = prophecy("equations", lorenz, "--joint", "--plot", tmp_path / "field.pdf")
+    assert code == 2
+    assert "--plot must end in .png, .svg, .html, got 'field.pdf'" in " ".join(err.replace("│", " ").split())
 
 
 def test_the_help_says_when_joint_is_needed(prophecy):
