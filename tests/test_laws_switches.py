@@ -122,6 +122,15 @@ def _relay(x, side):
     return np.array([x[1], -x[0] - side * x[1], x[1] ** 2 - np.exp(-(x[0] ** 2))])
 
 
+def _double_scroll(x, _):
+    """Chua's circuit with seven pieces, after its multi-scroll form."""
+    m, c = (-0.14285714, 0.28571429, -0.57142857, 0.28571429), (0.0, 1.0, 2.15, 3.6)
+    diode = m[-1] * x[0] + sum(
+        0.5 * (m[i - 1] - m[i]) * (abs(x[0] + c[i]) - abs(x[0] - c[i])) for i in range(1, len(m))
+    )
+    return np.array([9 * (x[1] - diode), x[0] - x[1] + x[2], -14.286 * x[1]])
+
+
 def test_a_field_that_switches_with_the_sign_of_a_variable_is_found_and_followed():
     times = np.arange(812) * 0.2
     series = _exact(_relay, lambda x: x[2], [0.0, 1.0, 0.3], times)
@@ -131,6 +140,20 @@ def test_a_field_that_switches_with_the_sign_of_a_variable_is_found_and_followed
     assert "sign" in {each.function for each in equations.functions}
     error = np.abs(np.asarray(ahead.point) - series[512:712]) / series.std(axis=0)
     assert error[:60].max() < 0.01
+
+
+def test_a_piecewise_linear_circuit_with_several_kinks_is_found():
+    times = np.arange(812) * 0.1
+    series = solve_ivp(
+        lambda _, x: _double_scroll(x, 0), (0, times[-1]), [0.1, 0.0, 0.0], "DOP853", times, rtol=1e-10, atol=1e-10,
+        max_step=0.01,
+    ).y.T  # fmt: skip
+    ahead = prophecy.forecast(series[:512], 100)
+    equations = ahead.equations(dt=0.1, names="xyz")
+    assert equations is not None
+    assert {each.function for each in equations.functions} == {"abs"}
+    error = np.abs(np.asarray(ahead.point) - series[512:612]) / series.std(axis=0)
+    assert error[:30].max() < 0.05
 
 
 @pytest.mark.parametrize(("share", "seed"), [(0.0, 0), (0.01, 0), (0.01, 1)])

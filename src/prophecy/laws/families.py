@@ -109,11 +109,17 @@ def propose(
                 best.append(trials)
         if not best or len(found) >= laws.functions:
             break
+        worst = best[0][0].function
+        bent = not found and worst.kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
         best = sorted(best, key=lambda trials: trials[0].left)[: laws.functions - len(found)]
         proposals: list[Proposal] = []
         for trials in best:
             found = [*found, trials[0]]
             proposals += _proposals(rises, degree, _functions(found), further)
+        least = min(each.left for each in proposals)
+        if bent and not rises.explained(least, laws.shapes.explains):
+            broken = tuple(_broken_line(rises, degree, worst._replace(kind=MODULUS), laws))
+            proposals = [each for each in _proposals(rises, degree, broken, further) if each.left < least] + proposals
         settled = _settled(rises, degree, found, laws)
         if len(settled) < len(found):
             proposals = list(_proposals(rises, degree, _functions(settled), further))
@@ -199,6 +205,28 @@ def of_second_order(units: Units) -> SparseField:
     rate = int(np.nonzero((flow.powers(terms) == [0, 1]).all(axis=1))[0][0])
     theta[rate, 0] = units.scale[1] / units.scale[0]
     return SparseField(terms, theta, mask, given=theta != 0)
+
+
+def _broken_line(rises: WeakForm, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+    """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
+    pieces. After each that joins all are moved again, as the first of several stood for all of them."""
+    found, before = [first], np.inf
+    along = rises.path @ np.array(first.rates)
+    places = np.quantile(along, np.linspace(0.02, 0.98, 49))
+    while len(found) < laws.kinks:
+        known = _known(rises, degree, found, 1)
+        worst = rises.worst(known)
+        cost = float(worst @ worst)
+        if not 0.5 * len(worst) * np.log(before / cost) > laws.nats:
+            return found[:-1] if len(found) > 1 else found
+        trials = [first._replace(shift=-float(place)) for place in places]
+        costs = rises.square_sums(trials, rises.columns[:, :1], known, worst)
+        found, before = [*found, trials[int(np.argmin(costs))]], cost
+        for _ in range(2):
+            for j in range(len(found)):
+                others = _known(rises, degree, [*found[:j], *found[j + 1 :]], 1)
+                found[j] = rises.moved(found[j], rises.columns[:, :1], others, rises.worst(others))[0]
+    return found
 
 
 def _known(rises: WeakForm, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:

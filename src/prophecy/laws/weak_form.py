@@ -156,6 +156,11 @@ class WeakForm:
         """(time, terms) -> (steps, terms): integrals over each step, weighted."""
         return np.asarray(self.weight * integrated(columns))
 
+    def explained(self, left: float, times: float) -> bool:
+        """Whether a share of the rises is no more than `times` the square sum of what an exact equation leaves."""
+        sizes = np.sum(self.rise**2, axis=0)
+        return bool(left**2 * float(sizes.min()) < times * len(self.rise) * self.floor**2)
+
     def known(self, terms: Terms) -> Array:
         """An orthonormal basis of the integrals of terms."""
         return orthonormal(self.integrated(flow.features(terms, self.path)))
@@ -163,6 +168,11 @@ class WeakForm:
     def left(self, known: Array) -> Array:
         """What an orthonormal basis leaves of the rises."""
         return np.asarray(self.rise - known @ (known.T @ self.rise))
+
+    def worst(self, known: Array) -> Array:
+        """The same of the equation of which most is left."""
+        left = self.left(known)
+        return np.asarray(left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(self.rise, axis=0)))])
 
     def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
         """The square sums that are left, for one function at a time."""

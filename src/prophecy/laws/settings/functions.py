@@ -25,6 +25,8 @@ class FunctionSettings:
     pair: float = 3.0  #: a function of two variables must leave this much less (in squares) than one of a single one
     movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
     bent: float = 1.5  #: and one of a square or product this much less than one of a variable
+    #: Times the square sum of integration errors: a single function that leaves less makes broken lines needless.
+    explains: float = 10.0
 
     # Forward and backward
     rounds: int = 2  #: in which all functions are moved when some have joined

@@ -75,6 +75,7 @@ class LawSettings:
     short: float = 5.0  #: terms for each variable: a law of powers with more may be an imitation of functions
     functions: int = 6  #: in one field; 0 leaves them out
     quotients: tuple[int, ...] = (1, 2)  #: degrees of denominators; () leaves quotients out
+    kinks: int = 10  #: in one field that has no other functions: a piecewise linear one with eleven pieces
     nats: float = 15.0  #: what a function must add to the log likelihood beyond its penalty
     further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
     further_noisy: float = 1.12  #: the same where most of what is left is noise
