@@ -20,13 +20,7 @@ from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import (
-    LEAST_NOISE,
-    Budget,
-    regression,
-    roughness,
-    smoothed,
-)
+from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

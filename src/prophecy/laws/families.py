@@ -18,18 +18,7 @@ from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.context import Units
-from prophecy.laws.flow import (
-    EXPONENTIAL,
-    LOGARITHM,
-    MODULUS,
-    RECIPROCAL,
-    ROOT,
-    SIGN,
-    SINE,
-    TANH,
-    Function,
-    Terms,
-)
+from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT, SIGN, SINE, TANH, Function, Terms
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
 from prophecy.laws.weak_form import WeakForm, alike, orthonormal

@@ -18,7 +18,7 @@ from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated
+from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
 
 Array = NDArray[np.float64]
@@ -196,24 +196,29 @@ class Problem:
     def _prune(self, most: float = 1.0, anew: bool = False) -> int:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
 
-        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; of one trajectory,
-        those that are left are exchanged for others where that lowers the cost.
+        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
+        after the other or gathered from none, and of one trajectory exchanged for others, whichever costs least.
         """
         if not self.linearise() or self._solved is None:
             return 0
         count = self.field.coefficients
-        start = self.field.vector + (self._solved(self.laws.held) if anew else 0.0)
-        terms = np.arange(len(start)) < count
+        value = self.field.vector + (self._solved(self.laws.held) if anew else 0.0)
+        terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
-        value, _, alive = eliminated(start, self._solved.root(), terms, limit, int(np.ceil(most * count)))
+        choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
         if anew:
-            aim = self._triangle @ start
+            aim, triangle = self._triangle @ value, self._triangle
+            if count <= self.laws.most_parameters:  # of more, gathering would take seconds
+                choices.append(gathered(triangle, aim, ~terms, limit))
 
             def cost(choice: tuple[Array, Mask]) -> float:
-                return float(np.sum((aim - self._triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
+                return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
 
-            other = exchanged(self._triangle, aim, alive | ~terms, self._owned(), limit)
-            value, alive = min((value, alive), other, key=cost)
+            choices.sort(key=cost)
+            if self.looseness <= self.laws.one_trajectory:
+                there = choices[0][1] | ~terms
+                choices = sorted([*choices, exchanged(triangle, aim, there, self._owned(), limit)], key=cost)
+        value, alive = choices[0]
         gone = count - int(alive[:count].sum())
         if gone:
             self.field = self.field.only(alive, value)
