@@ -99,11 +99,8 @@ class PeriodSettings(Group):
     wander: Share = 0.15
     """Share of a season's strongest tone that may fade with the lag (`periods.tone`). Half of it loses days of ETTh1;
     half, twice, on its columns: +2.6, 0.0 %."""
-    same: Share = 0.05
-    """Loss of a season that explains as much as another one; of one that is no whole number of samples three times
-    that, since the autocorrelation is known at whole lags only. Half, twice: 0.0, +2.8 %."""
     more: float = 0.1
-    """Share by which two seasons, or a multiple of one, must explain more than one does."""
+    """What a second season explains, at least, over what the first one does."""
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ cdef double find_long(Record* r, const double* ring, const Table* t, long long c
     """A season of 16 means of 32 values or more that was seen four times at least among the last 512 of them, in
     samples, else 0: the recent values have seen it only a few times."""
     cdef double periods[2]
+    cdef double strengths[2]
     r.season_blocks = max(r.season_blocks, count // MEAN_OF - MEANS)  # older ones would not be kept
     while (r.season_blocks + 1) * MEAN_OF <= count:
         total = 0.0
@@ -183,7 +184,7 @@ cdef double find_long(Record* r, const double* ring, const Table* t, long long c
         return 0.0
     for i in range(search.count):
         search.values[i], search.known[i] = r.season_means[(r.season_blocks - search.count + i) % MEANS], 1.0
-    examine(search, t, False, longest, periods)
+    examine(search, t, False, longest, 0.0, periods, strengths)
     longer = max(periods[0], periods[1])
     return min(floor(longer * MEAN_OF + 0.5), LONGEST) if longer >= 16.0 else 0.0
 
@@ -191,23 +192,14 @@ cdef double find_long(Record* r, const double* ring, const Table* t, long long c
 cdef void find_all(
     Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths
 ) noexcept nogil:
-    """Up to two periods of the values in the ring, or one of these and a long one that explains more of them."""
+    """Up to two periods of the values in the ring, where the means say so a long one."""
     longer, available = find_long(r, ring, t, count, search), min(count, RING)
     search.count = available
     for i in range(available):
         place = (count - available + i) % RING
         search.values[i] = ring[place]
         search.known[i] = 0.0 if r.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
-    find_periods(t, search, periods, strengths)
-    if longer == 0.0 or periods[0] >= 16 * MEAN_OF or periods[1] > 0.0:
-        return
-    short = 0.0
-    if periods[0] > 0.0:
-        short = repeats(search, periods[0]) + t.periods.least
-    strength = repeats(search, longer)
-    if strength > short:
-        place = 0 if periods[0] == 0.0 else 1
-        periods[place], strengths[place] = longer, strength
+    find_periods(t, search, longer, periods, strengths)
 
 
 cdef long long next_check(long long count) noexcept nogil:
