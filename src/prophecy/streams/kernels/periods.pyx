@@ -26,6 +26,7 @@ cdef struct Search:
     double there[RING]
     double even
     double least
+    double left
     double re[TRANSFORM]
     double im[TRANSFORM]
     long long lags
@@ -113,7 +114,7 @@ cdef bint prepare(Search* s, bint steps) noexcept nogil:
         z[i] /= scale
         fourth += z[i] * z[i] * z[i] * z[i]
     s.even = min(10.0 * many / fourth, 1.0)
-    s.least = 1.0 if steps else 2.0
+    s.least, s.left = 1.0 if steps else 2.0, 1.0
     return True
 
 
@@ -171,13 +172,18 @@ cdef double deviations_of(const Search* s, double period) noexcept nogil:
     return share * sqrt(pairs)
 
 
+cdef double slower(const Search* s, double period) noexcept nogil:
+    """How many times larger than of white noise the standard deviation of E is, for a process with the autocorrelations
+    found up to half the period (Bartlett)."""
+    return sqrt(1.0 + 2.0 * s.squares[truncated(0.5 * period)])
+
+
 cdef double needed(const Search* s, const Table* t, double period, double pairs) noexcept nogil:
-    """The E that noise does not reach: in standard deviations of white noise, and of a process with the autocorrelations
-    found up to half the period (Bartlett), which does not repeat to nine tenths. Values count twice, since their noise may
-    be slow; where few events carry the power, as few pairs count: they repeat at some distance by chance."""
+    """The E that noise does not reach, white or slower, unless what is left is hardly a tenth of all power. Values count
+    twice, since their noise may be slow; where few events carry the power, as few pairs count: they repeat at some
+    distance by chance."""
     white = t.periods.deviations / sqrt(max(s.even * pairs, 1.0))
-    slow = white * sqrt(1.0 + 2.0 * s.squares[truncated(0.5 * period)])
-    return max(s.least * t.periods.least, white, min(slow, 0.9))
+    return max(s.least * t.periods.least, white, min(white * slower(s, period), 1.0 - 0.1 / s.left))
 
 
 cdef double tone(const Search* s, double frequency, double share) noexcept nogil:
@@ -206,21 +212,27 @@ cdef double wander(const Search* s, double period) noexcept nogil:
 # Which periods are seasons.
 
 
-cdef double refined(const Search* s, double period) noexcept nogil:
-    """The period of the largest E nearby, as far as multiples of it tell periods apart; a whole number of samples where
-    its E is less by no more than a standard deviation of what does not repeat."""
+cdef double refined(const Search* s, double period, double unit) noexcept nogil:
+    """The period of the largest E nearby, as far as multiples of it tell periods apart; a multiple of another season
+    (`unit`, or 0) or of a sample where its E is less by no more than a standard deviation of what does not repeat."""
     step, best, found = 0.25 * period / s.lags, -INFINITY, period
     cdef long long most = truncated(min(0.5 / step, 2.0 * period))
     for i in range(-most, most + 1):
         share = repeats(s, period + i * step)[0]
         if share > best:
             best, found = share, period + i * step
-    share, pairs = repeats(s, nearest(found))
-    return <double> nearest(found) if share >= best - (1.0 - best) / sqrt(max(pairs, 1.0)) else found
+    for i in range(2):
+        whole = unit if i == 0 else 1.0
+        near = whole * nearest(found / whole) if whole > 0.0 else 0.0
+        share, pairs = repeats(s, max(near, SHORTEST))
+        if near > 0.0 and share >= best - (1.0 - best) * slower(s, near) / sqrt(max(pairs, 1.0)):
+            return near
+    return found
 
 
-cdef double strongest_period(const Search* s, const Table* t, long long longest) noexcept nogil:
-    """The period of up to `longest` samples of the largest E √n, of those that noise does not reach; 0 for none."""
+cdef double strongest_period(const Search* s, const Table* t, long long longest, double other) noexcept nogil:
+    """The period of up to `longest` samples of the largest E √n, of those that noise does not reach; 0 for none. other:
+    a season already found, or 0."""
     found, most = 0.0, 0.0
     for lag in range(SHORTEST, longest + 1):
         share, pairs = repeats(s, lag)
@@ -229,17 +241,17 @@ cdef double strongest_period(const Search* s, const Table* t, long long longest)
     if found == 0.0:
         return 0.0
     # Of a period that is no whole number of samples some multiple is nearly one.
-    whole = found = refined(s, found)
+    whole = found = refined(s, found, other)
     most = deviations_of(s, whole)
     for parts in range(2, truncated(whole / (SHORTEST - 0.05)) + 1):
         deviations = deviations_of(s, whole / parts)
         if deviations > most:
             found, most = whole / parts, deviations
-    return found if found == whole else refined(s, found)
+    return found if found == whole else refined(s, found, other)
 
 
-cdef double take_out(Search* s, double period) noexcept nogil:
-    """Take the mean profile over a period out of the series, whose mean square is 1 again then; returns what it was."""
+cdef void take_out(Search* s, double period) noexcept nogil:
+    """Take the mean profile over a period out of the series, whose mean square is 1 again then; `left` is what it was."""
     cdef double whole = nearest(period)
     cdef double phases = whole if whole == period else max(min(4.0 * period, s.count / 8.0), period)
     total, many, known = &s.re[0], &s.im[0], 0.0
@@ -257,46 +269,43 @@ cdef double take_out(Search* s, double period) noexcept nogil:
     left = summed(s.z, s.z, s.count) / max(known, 1.0)
     for i in range(s.count):
         s.z[i] /= sqrt(max(left, SMALLEST))
-    return left
+    s.left *= left
 
 
-cdef double examine(
-    Search* s, const Table* t, bint steps, long long longest, double hint, double* periods, double* strengths
-) noexcept nogil:
-    """Fill up to two periods of up to `longest` values, the shorter first, and the shares of the power that they explain,
-    0 for none; returns the sum of these. hint: a longer period known from elsewhere, or 0."""
+cdef double examine(Search* s, const Table* t, bint steps, double* periods, double* strengths) noexcept nogil:
+    """Fill up to two periods, the shorter first, and the shares of the power that they explain, 0 for none; returns the
+    sum of these."""
+    cdef long long longest = min(LONGEST, s.count // 2)
     periods[0], periods[1], strengths[0], strengths[1] = 0.0, 0.0, 0.0, 0.0
     if not prepare(s, steps):
         return 0.0
-    left = 1.0
     for i in range(2):
         autocorrelation(s)
-        period = strongest_period(s, t, longest)
+        period = strongest_period(s, t, longest, periods[0])
         if period == 0.0 or wander(s, period) >= t.periods.wander:
-            period = hint
-        share = left * repeats(s, period)[0] if period > 0.0 else 0.0
-        if share < max(s.least * t.periods.least * left, t.periods.more * strengths[0]) or period == 0.0:
+            break
+        share = s.left * repeats(s, period)[0]
+        if share < t.periods.more * strengths[0]:
             break
         periods[i], strengths[i] = period, share
-        left *= take_out(s, period)
-        if left < 1e-6:
+        take_out(s, period)
+        if s.left < 1e-6:
             break
     if 0.0 < periods[1] < periods[0]:
         periods[0], periods[1], strengths[0], strengths[1] = periods[1], periods[0], strengths[1], strengths[0]
     return strengths[0] + strengths[1]
 
 
-cdef void find_periods(const Table* t, Search* s, double hint, double* periods, double* strengths) noexcept nogil:
+cdef void find_periods(const Table* t, Search* s, double* periods, double* strengths) noexcept nogil:
     """Fill up to two periods, in samples, the shorter first, and what they explain; 0 for none.
 
     s.values: the recent ones, `count` of them, oldest first, without NaN; s.known: 0 where something stands in for a
     missing value, which does not count, else 1. Differences of the values are asked too: a drifting level does not matter
     to them.
     """
-    cdef long long longest = min(LONGEST, s.count // 2)
     cdef double of_steps[2]
     cdef double by_steps[2]
-    share = examine(s, t, True, longest, 0.0, of_steps, by_steps)
-    if examine(s, t, False, longest, hint, periods, strengths) <= 0.5 * share:
+    share = examine(s, t, True, of_steps, by_steps)
+    if examine(s, t, False, periods, strengths) <= 0.5 * share:
         for i in range(2):
             periods[i], strengths[i] = of_steps[i], by_steps[i]
