@@ -164,7 +164,7 @@ def test_a_stream_without_seasons_is_predicted_by_the_bank_alone_to_the_last_bit
     told = shares @ model.member_predictions()
     assert record["last"] + record["shrink_ahead"][0] == pytest.approx(told, abs=1e-12)
     between = sorted([float(record["last"]), told])
-    assert between[0] <= model.predict().mean <= between[1]
+    assert between[0] <= model.predict().point <= between[1]
 
 
 def test_a_changed_season_is_noticed():
@@ -180,7 +180,7 @@ def test_a_changed_season_is_noticed():
 def test_scale_and_offset_change_nothing_of_seasons():
     u = np.sin(2 * np.pi * K[:3000] / 24) ** 3 + 0.2 * NOISE[:3000]
     plain, scaled = Prophecy().follow(u), Prophecy().follow(u * 2.0**40)
-    np.testing.assert_array_equal(scaled.mean, plain.mean * 2.0**40)
+    np.testing.assert_array_equal(scaled.point, plain.point * 2.0**40)
     np.testing.assert_allclose(scaled.alarm, plain.alarm, rtol=1e-12)  # it takes logarithms of errors
 
 
@@ -203,15 +203,15 @@ def test_seasons_do_not_depend_on_how_values_arrive(pattern, tmp_path):
         other[:40] = np.nan
         pair = Prophecy(channels=2)
         both = pair.follow(np.column_stack([other, u]))
-        np.testing.assert_array_equal(both.mean[:, 1], track.mean)
-        assert pair.predict().mean[1] == whole.predict().mean
+        np.testing.assert_array_equal(both.point[:, 1], track.point)
+        assert pair.predict().point[1] == whole.predict().point
         return
     else:
         model.observe(u[:1000])
         model.save(tmp_path / "m")
         model = Prophecy.load(tmp_path / "m")
         model.observe(u[1000:])
-    assert (model.predict().mean, model.predict().upper) == (whole.predict().mean, whole.predict().upper)
+    assert (model.predict().point, model.predict().upper) == (whole.predict().point, whole.predict().upper)
     assert model.seasons() == whole.seasons()
 
 
