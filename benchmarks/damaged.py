@@ -33,7 +33,7 @@ def made(folder: Path) -> tuple[list[Path], list[list[float]]]:
         for k in range(6):
             u = np.sin(0.2 * np.arange(90.0)) + k
             fleet.observe([KEYS[n % 3] for n in range(90)], u, time=90.0 * k + np.arange(90.0))
-            said.append(fleet.predict(list(KEYS)).mean.tolist())
+            said.append(fleet.predict(list(KEYS)).point.tolist())
             if k == 3:
                 fleet.checkpoint()
         for end in ("", "-wal"):
@@ -44,7 +44,7 @@ def made(folder: Path) -> tuple[list[Path], list[list[float]]]:
 def answers(path: Path) -> tuple[str, list[float]]:
     try:
         with Fleet(path) as fleet:
-            said = fleet.predict(list(KEYS)).mean.tolist() if set(fleet) >= set(KEYS) else []
+            said = fleet.predict(list(KEYS)).point.tolist() if set(fleet) >= set(KEYS) else []
             return "set aside or reported" if fleet.problems() else "opened", said
     except KeyError:
         return "set aside or reported", []
@@ -110,7 +110,7 @@ def tried(state: bytes, timed: bool) -> str:
         return "refused"
     for k in range(20):
         said = stream.observe(float(np.sin(0.1 * (300 + k))), 400.0 + k if timed else None)
-        if said.status != "late" and not np.isfinite([said.mean, said.score, said.next]).all():
+        if said.status != "late" and not np.isfinite([said.point, said.score, said.next]).all():
             return "gave an answer that is not finite"
         try:
             stream = Single(stream.state())

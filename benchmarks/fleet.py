@@ -158,7 +158,7 @@ def streams(asked: Options, names: list[str], folder: Path) -> Result:
                 some = slice(first, first + asked.batch)
                 u = level[some] + 3 * np.sin(2 * np.pi * number / 12) + rng.standard_normal(len(names[some]))
                 answers = many.observe(names[some], u, time=np.full(len(u), float(number)))
-                checked += int(np.isfinite(answers.mean).sum())
+                checked += int(np.isfinite(answers.point).sum())
                 done += len(u)
                 if time.perf_counter() - start > asked.seconds:
                     break

@@ -27,7 +27,7 @@ AFTER = 1500
 
 
 def error(u: Array, times: Array | None = None, after: int = AFTER) -> float:
-    return float(np.nanmean(np.abs(Prophecy().follow(u, time=times).mean[after:] - u[after:])))
+    return float(np.nanmean(np.abs(Prophecy().follow(u, time=times).point[after:] - u[after:])))
 
 
 def each(work: Callable[[Any], Any], cases: Result) -> Result:
@@ -249,7 +249,7 @@ def skaters(u: Array) -> dict[str, float]:
         dists, state = predict(value, state)
         means.append(dists[0].mean)
     row = {"microseconds, skaters": 1e6 * (time.perf_counter() - begin) / len(u)}
-    ours = Prophecy().follow(u).mean
+    ours = Prophecy().follow(u).point
     row["microseconds, prophecy"] = 1e6 * in_turns({"": lambda: Prophecy().follow(u)}, 5)[""] / len(u)
     for who, mean in (("prophecy", ours), ("skaters", np.array(means[:-1]))):
         for label, n in ((who, len(u)), (f"{who}, first 300", 300)):

@@ -54,7 +54,7 @@ class Beyond(Experiment):
         for name, setting, y in baselines.everyone(u):
             value[f"{HINDSIGHT}: {name}, {setting}" if setting else f"{CONTEXT}: {name}"] = _errors(u, y)
         track = Prophecy(channels=len(u)).follow(u.T)
-        value[OURS] = _errors(u, np.roll(track.mean.T, -1, axis=1))  # of the value after each; the last is not read
+        value[OURS] = _errors(u, np.roll(track.point.T, -1, axis=1))  # of the value after each; the last is not read
         late, later = slice(u.shape[1] // 2, None), slice(u.shape[1] // 2 + 1, None)
         value["coverage"] = [
             coverage(v[later], lower[later], upper[later])

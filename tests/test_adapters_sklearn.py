@@ -51,7 +51,7 @@ def test_features_are_prophecys():
     model = Prophecy(2, dt=0.5)
     for k, row in enumerate(X):
         model.observe(row)
-        assert np.array_equal(made[k], np.concatenate([row, model.predict().mean, model.derivative()]))
+        assert np.array_equal(made[k], np.concatenate([row, model.predict().point, model.derivative()]))
 
 
 def test_names_shapes_and_gaps():

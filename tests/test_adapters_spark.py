@@ -58,7 +58,7 @@ def test_bytes_in_bytes_out_say_what_prophecy_says(timed):
         assert isinstance(state, bytes)
         np.testing.assert_array_equal(answer[:5], [float(part[0]) for part in track])
         ahead = model.predict()
-        assert answer[5:] == ("taken", ahead.mean, ahead.lower, ahead.upper)
+        assert answer[5:] == ("taken", ahead.point, ahead.lower, ahead.upper)
     assert len(state) < 120_000
 
 
@@ -91,7 +91,7 @@ def test_many_values_at_once_are_the_same_as_one_by_one(timed):
     said = [one.observe(value, None if times is None else times[k]) for k, value in enumerate(u)]
     parts = [slice(0, 1), slice(1, 80), slice(80, 300)]
     rows = np.concatenate([many.follow(u[part], None if times is None else times[part]) for part in parts])
-    np.testing.assert_array_equal([answer.mean for answer in said], rows["mean"])
+    np.testing.assert_array_equal([answer.point for answer in said], rows["point"])
     np.testing.assert_array_equal([answer.next for answer in said], rows["next"])
     assert one.state() == many.state()
 
@@ -163,7 +163,7 @@ def test_a_query_killed_and_resumed_gives_each_answer_of_a_fleet_exactly_once(jo
         some = frame.iloc[part].sort_values(["at", "reading"], ignore_index=True)
         fine = some[~np.isinf(some["reading"])]
         answers = fleet.observe(fine["sensor"].tolist(), fine["reading"], time=fine["at"].to_numpy("datetime64[us]"))
-        columns = {name: getattr(answers, name) for name in ("mean", "upper", "score", "alarm", "next", "next_lower")}
+        columns = {name: getattr(answers, name) for name in ("point", "upper", "score", "alarm", "next", "next_lower")}
         told.append(pd.DataFrame({**fine, **columns, "status": answers.status}))
     expected = pd.concat(told).sort_values(["sensor", "at", "reading"], ignore_index=True)
     refused = said["status"] == "refused"
@@ -171,7 +171,7 @@ def test_a_query_killed_and_resumed_gives_each_answer_of_a_fleet_exactly_once(jo
     assert set(said["status"]) == {"taken", "late", "missing", "refused"}
     taken = said[~refused].reset_index(drop=True)
     assert taken["at"].to_numpy("datetime64[us]").tolist() == expected["at"].to_numpy("datetime64[us]").tolist()
-    for name in ("sensor", "status", "reading", "mean", "upper", "score", "alarm", "next", "next_lower"):
+    for name in ("sensor", "status", "reading", "point", "upper", "score", "alarm", "next", "next_lower"):
         np.testing.assert_array_equal(taken[name].to_numpy(), expected[name].to_numpy(), err_msg=name)
     ahead, infinite = pd.read_parquet(folder / "ahead.parquet"), frame["sensor"][400]
     for sensor, found in ahead.groupby("sensor"):

@@ -215,7 +215,7 @@ def test_a_series_has_value_interval_slope_and_words(service, visit):
     for line in about["words"].splitlines()[:2]:
         expect(page.locator("#words")).to_contain_text(line.strip())
     assert float(page.locator("#value").inner_text().replace("−", "-")) == pytest.approx(about["value"], abs=1e-3)
-    assert float(page.locator("#next").inner_text().replace("−", "-")) == pytest.approx(about["mean"], abs=1e-3)
+    assert float(page.locator("#next").inner_text().replace("−", "-")) == pytest.approx(about["point"], abs=1e-3)
     seconds = {"per second": 1, "per minute": 60, "per hour": 3_600, "per day": 86_400}
     slope = about["derivative"] * seconds[page.locator("#per").inner_text()]
     assert float(page.locator("#slope").inner_text().replace("−", "-")) == pytest.approx(slope, rel=1e-3)

@@ -10,15 +10,15 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy  # noqa: E402
-from prophecy.commands import _track  # noqa: E402
-from prophecy.commands.predict import Tracker, run  # noqa: E402
-from prophecy.frames import table as _table  # noqa: E402
+from prophecy.commands._track import followed  # noqa: E402
+from prophecy.commands.predict import Tracker  # noqa: E402
+from prophecy.commands.predict import baselines as copy_and_line  # noqa: E402
 from reproduction import baselines  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
 STEPS = np.cumsum(RNG.standard_normal(400))
-PARTS = ["mean", "lower", "upper", "residual", "score"]
+PARTS = ["point", "lower", "upper", "residual", "score"]
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_a_rows_prediction_is_what_prophecy_said_before_it_came(prophecy, wide, 
         row = made.iloc[k]
         if k:
             ahead = model.predict(0.8)
-            assert np.isclose(row["mean"], ahead.mean, rtol=1e-12)
+            assert np.isclose(row["point"], ahead.point, rtol=1e-12)
             assert np.isclose(row["score"], model.score(value), rtol=1e-9, atol=1e-12)
             if k > 1:
                 assert np.allclose(row[["lower", "upper"]].astype(float), [ahead.lower, ahead.upper], rtol=1e-9)
         model.observe(value)
-    assert np.allclose(made["residual"][1:], WAVE[1:] - made["mean"][1:])
-    assert made["mean"].isna().tolist() == [True] + [False] * 399
+    assert np.allclose(made["residual"][1:], WAVE[1:] - made["point"][1:])
+    assert made["point"].isna().tolist() == [True] + [False] * 399
     assert "wave" in printed
 
 
@@ -77,16 +77,6 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
             assert np.allclose(by_number[f"value{i}_{part}"], expected, rtol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("horizon", [1, 3])
-def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, horizon):
-    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    sizes = _table.Sizes(piece=100)
-    run(_table.open_table(str(wide), sizes=sizes), 0.9, horizon, False, tmp_path / "cut.parquet")
-    whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    assert len(list(_table.open_table(str(wide), sizes=sizes).batches)) > 5
-    pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
-
-
 def test_gaps_are_predicted_through(prophecy, tmp_path):
     values = pd.Series(WAVE)
     values[[100, 101, 102]] = np.nan
@@ -94,7 +84,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
     for horizon in (1, 2):
         prophecy("predict", tmp_path / "g.csv", "-H", horizon, "--out", tmp_path / "o.parquet")
         made = pd.read_parquet(tmp_path / "o.parquet")
-        assert made["mean"].isna().sum() == horizon
+        assert made["point"].isna().sum() == horizon
         assert made["residual"].isna().sum() == horizon + 3
         assert np.abs(made["residual"][150:]).max() < 0.2
 
@@ -102,39 +92,22 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.RowModel(0.9, horizon).advance(values, None)
-    copy, line = tracker(horizon).baselines(values)
+    said = followed("", values, None, 0.9, horizon).said
+    copy, line = copy_and_line(values, horizon)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(copy[600:]).mean(), np.abs(line[600:]).mean())
     covered = (values >= said.lower) & (values <= said.upper)
     assert 0.86 < covered[600:].mean() < 0.94
 
 
-def test_a_series_is_cut_anywhere_without_a_trace():
-    values = np.random.default_rng(2).standard_normal(3000).cumsum()
-    for horizon in (1, 2):
-        whole = _track.RowModel(0.9, horizon).advance(values, None)
-        model = _track.RowModel(0.9, horizon)
-        parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
-        for one, many in zip(whole, zip(*parts, strict=True), strict=True):
-            np.testing.assert_array_equal(one, np.concatenate(many))
-
-
-def tracker(horizon=1):
-    return Tracker("", _track.RowModel(0.9, horizon), horizon, 0.9)
-
-
-@pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
-def test_error_curves_hold_every_error_however_they_arrive(cuts):
-    values, made = np.random.default_rng(3).standard_normal(9000), tracker()
-    for part in np.split(values, cuts):
-        if len(part):
-            made.advance(part, None)
+def test_error_curves_hold_every_error():
+    values = np.random.default_rng(3).standard_normal(9000)
+    made = Tracker(followed("", values, None, 0.9), 1, 0.9)
     where, size = made.curves()
     assert len(where) <= 20
     assert 0 < where[0] < where[-1] < 9000
     copied = np.diff(values)
-    assert np.isclose(made.squares[0, 1], (copied**2).sum())
+    assert np.isclose(np.nansum(made.errors[:, 1] ** 2), (copied**2).sum())
     assert np.isclose(np.mean(size[:, 1] ** 2), np.mean(copied**2), rtol=0.02)
     assert np.isclose(made.mean_errors()["copy"], np.abs(copied[1:]).mean())
 
@@ -207,7 +180,7 @@ def test_uneven_times_are_used_and_said(prophecy, tmp_path, dates):
     assert uneven < 0.1 * pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
     code, _, err = prophecy("predict", tmp_path / "u.csv", "-H", 2)
     assert code == 1
-    assert "series v, rows 1 to 600: the times are uneven" in err
+    assert "series v: the times are uneven" in err
     assert prophecy("predict", tmp_path / "u.csv", "--irregular", "-H", 2)[0] == 2
     code, _, err = prophecy("anomalies", tmp_path / "n.csv", "--irregular")
     assert code == 1
@@ -256,30 +229,11 @@ def test_missing_times_of_several_columns_are_counted_once(prophecy, tmp_path, c
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
 
 
-def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path):
-    frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE}).drop(
-        index=range(90, 100)
-    )
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    _, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
-    assert "390 rows, every hour, 10 missing times taken as gaps" in err
-    sizes = _table.Sizes(piece=150, sorted_rows=50)
-    table = _table.open_table(str(tmp_path / "x.csv"), sizes=sizes)
-    (made,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
-    assert _track.words([made], table) in err
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    )
-    frame[::-1].to_csv(tmp_path / "back.csv", index=False)
-    with pytest.raises(ValueError, match="sort the file by time first"):
-        run(_table.open_table(str(tmp_path / "back.csv"), sizes=sizes), 0.9, 1, False, None)
-
-
 def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):
-    pd.DataFrame({"mean": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
+    pd.DataFrame({"point": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
     assert prophecy("predict", tmp_path / "p.csv", "-c", "v", "--out", tmp_path / "o.csv")[0] == 0
     columns = (tmp_path / "o.csv").read_text().splitlines()[0].split(",")
-    assert columns == ["mean", "v", *(f"prophecy_{part}" for part in PARTS)]
+    assert columns == ["point", "v", *(f"prophecy_{part}" for part in PARTS)]
 
 
 @pytest.mark.parametrize("command", ["predict", "anomalies"])

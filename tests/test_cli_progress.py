@@ -19,7 +19,7 @@ from prophecy.commands._common import EVERY, FIRST, Progress
     ("unit", "total", "said"),
     [
         ("series", 200, ["10 of 200 series, about 2 min left", "50 of 200 series, about 75 s left"]),
-        ("bytes", 20_000, ["0%, about 2.8 h left"] * 2),
+        ("values", 20_000, ["10 of 20,000 values, about 2.8 h left", "50 of 20,000 values, about 2.8 h left"]),
     ],
 )
 def test_elsewhere_a_line_comes_first_after_some_seconds_and_then_now_and_then(capsys, unit, total, said):

@@ -24,8 +24,9 @@ pytest.importorskip("typer")
 from prophecy.commands._options import SHELL  # noqa: E402
 from prophecy.commands.forecast import words  # noqa: E402
 from prophecy.frames.collect import collect  # noqa: E402
-from prophecy.frames.columns import Hints, number  # noqa: E402
-from prophecy.frames.table import Sizes, floats, open_table  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
+from prophecy.frames.numbers import number  # noqa: E402
+from prophecy.frames.table import open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")
 
@@ -39,10 +40,8 @@ def written(folder, data, name="data.csv"):
 def read(path, **asked):
     """Names and values of the predicted columns, times of the rows, and what was said."""
     table = open_table(path, Hints(**asked, ways=SHELL))
-    batches = list(table.batches)
-    values = {name: np.concatenate([floats(batch, name) for batch in batches]) for name in table.roles.values}
-    times = None if table.roles.clock is None else np.concatenate([table.times(batch).values for batch in batches])
-    return values, times, table
+    values = dict(zip(table.roles.values, table.values.T, strict=True))
+    return values, None if table.times is None else table.times.values, table
 
 
 def same(values, expected):
@@ -189,7 +188,7 @@ def test_any_separator_and_line_end(tmp_path, delimiter, newline):
     assert list(values) == ["a"]
     assert same(values["a"], [1.5, np.nan, -300])
     assert times.tolist() == [0, 1, 2]
-    assert table.layout.kind("b") == "text"
+    assert table.layout["b"].kind == "text"
 
 
 def test_a_missing_header_is_said_and_nothing_is_lost(tmp_path):
@@ -302,7 +301,7 @@ def test_parquet_excel_and_npy_hold_the_same_table(tmp_path):
     zoned.to_parquet(tmp_path / "z.parquet")
     _, times, table = read(str(tmp_path / "z.parquet"))
     assert times[0] == np.datetime64("2019-12-31T23:00")
-    assert str(table.times(next(iter(open_table(str(tmp_path / "z.parquet")).batches))).zone) == "Europe/Berlin"
+    assert str(table.times.zone) == "Europe/Berlin"
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet", "x.npy", "x.csv.gz"])
@@ -471,12 +470,11 @@ def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
     assert same(keyed.sources["b"].series.values[:, 0], [5, 6])
 
 
-def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_path):
-    sizes = Sizes(piece=200, cells=500)
+def test_only_the_newest_rows_are_kept_where_so_many_are_asked_for(tmp_path):
     rows = [(k, "ab"[k % 2], k / 2) for k in range(3_000)]
     for order in (rows, rows[::-1]):
         path = written(tmp_path, "time,g,v\n" + "\n".join(",".join(map(str, row)) for row in order))
-        found = collect(open_table(path, Hints(key="g"), sizes), 70)
+        found = collect(open_table(path, Hints(key="g")), 70)
         for key, parity in (("a", 0), ("b", 1)):
             expected = [row for row in rows if row[0] % 2 == parity][-70:]
             assert same(found.sources[key].series.values[:, 0], [row[2] for row in expected])
@@ -487,16 +485,14 @@ def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_pa
 def test_keys_keep_the_order_of_their_rows(tmp_path):
     pd.DataFrame({"g": ["b", "a", None, "b", "a"], "v": range(5)}).to_parquet(tmp_path / "x.parquet")
     table = open_table(str(tmp_path / "x.parquet"), Hints(key="g"))
-    found = {name: list(rows) for name, rows in table.split(next(table.batches))}
+    found = {name: list(rows) for name, rows in table.split().items()}
     assert found == {"b": [0, 3], "a": [1, 4], "(no key)": [2]}
 
 
-def test_long_files_come_in_pieces(tmp_path):
-    values = np.arange(20_000) / 8
-    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))), sizes=Sizes(piece=3_000))
-    pieces = [floats(batch, "v") for batch in table.batches]
-    assert len(pieces) > 5
-    assert np.array_equal(np.concatenate(pieces), values)
+def test_long_files_are_read_to_their_last_row(tmp_path):
+    values = np.arange(40_000) / 8
+    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))))
+    assert np.array_equal(table.values[:, 0], values)
 
 
 @settings(max_examples=200)

@@ -52,6 +52,12 @@ def test_a_part_of_another_question_or_kind_is_refused(stopped):
         file.close()
         with pytest.raises(ValueError, match="no part of such a run"):
             Journal(stopped, PLAN, True).first("a")
+    for plan in (None, "[1]", b"\xff", "[" * 100_000):
+        with sqlite3.connect(part) as file:
+            file.execute("UPDATE plan SET text = ?", (plan,))
+        file.close()
+        with pytest.raises(ValueError, match="no part of such a run"):
+            Journal(stopped, PLAN, True)
     part.write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):
         Journal(stopped, PLAN, True)

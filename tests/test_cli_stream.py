@@ -43,13 +43,22 @@ def stream(monkeypatch, capsys):
     return call
 
 
+def test_without_a_header_the_field_that_is_taken_is_said_and_none_asked_for_as_another(stream):
+    code, lines, said = stream("1,2,3\n4,5,6\n")
+    assert (code, [line.split(",")[1] for line in lines[1:]]) == (0, ["3.0", "6.0"])
+    assert "no header: field 3 of 3 is predicted; --column 1 chooses another by its number" in said
+    code, lines, said = stream("5,7\n6,8\n", "--key", "2")
+    assert (code, [line.split(",")[1:3] for line in lines[1:]], said) == (0, [["7", "5.0"], ["8", "6.0"]], "")
+    assert stream("1\n2\n")[2] == ""
+
+
 def expected(values, level=0.9):
     model, rows = Prophecy(), []
     for line, value in enumerate(values, start=1):
         surprise = model.score(value)
         model.observe(value)
         ahead = model.predict(level)
-        numbers = (line, value, surprise, ahead.mean, ahead.lower, ahead.upper)
+        numbers = (line, value, surprise, ahead.point, ahead.lower, ahead.upper)
         rows.append(",".join("" if isinstance(x, float) and not math.isfinite(x) else repr(x) for x in numbers))
     return rows
 
@@ -336,7 +345,7 @@ def test_keyed_lines_are_answered_with_key_and_time_by_a_stream_per_key(stream, 
         model = models.setdefault(name, Prophecy())
         track = model.follow([value], time=np.array([at], "datetime64[s]"))
         ahead = model.predict()
-        numbers = [value, track.score[0], track.alarm[0], ahead.mean, ahead.lower, ahead.upper]
+        numbers = [value, track.score[0], track.alarm[0], ahead.point, ahead.lower, ahead.upper]
         said = [answer[part] for part in ("value", "score", "alarm", "next", "lower", "upper")]
         assert said == ["" if not math.isfinite(x) else repr(float(x)) for x in numbers]
         assert answer["status"] == "taken"

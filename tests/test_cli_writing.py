@@ -18,7 +18,7 @@ pytest.importorskip("typer")
 from prophecy.commands import _common, _write  # noqa: E402
 from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
 from prophecy.frames.columns import Hints  # noqa: E402
-from prophecy.frames.table import floats, open_table  # noqa: E402
+from prophecy.frames.table import open_table  # noqa: E402
 
 
 def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path):
@@ -26,8 +26,7 @@ def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path)
     table = open_table(str(tmp_path / "x.csv"), Hints(columns=["v"]))
     out = tmp_path / "o.csv"
     with _write.sink(out) as write:
-        for batch in table.batches:
-            write(_write.with_columns(batch, {"p": np.array([0.1, np.nan])}))
+        write(_write.with_columns(table.rows(), {"p": np.array([0.1, np.nan])}))
     rows = out.read_text().splitlines()
     assert rows[0] == "id,v,note,p"
     assert pd.read_csv(out, dtype=str)["id"].tolist() == ["007", "008"]
@@ -41,8 +40,7 @@ def test_what_is_written_reads_back(tmp_path, name):
     with _write.sink(tmp_path / name) as write:
         write(_write.as_table({"v": values[:100]}))
         write(_write.as_table({"v": values[100:]}))
-    batches = open_table(str(tmp_path / name)).batches
-    assert np.array_equal(np.concatenate([floats(batch, "v") for batch in batches]), values)
+    assert np.array_equal(open_table(str(tmp_path / name)).values[:, 0], values)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):

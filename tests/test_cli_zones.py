@@ -9,9 +9,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands.predict import run  # noqa: E402
-from prophecy.frames.table import Sizes, open_table  # noqa: E402
-from prophecy.frames.times import Local, Times, zone_of  # noqa: E402
+from prophecy.frames.times import Times, in_zone, zone_of  # noqa: E402
 
 BERLIN = "Europe/Berlin"
 WAVE = np.sin(np.arange(400) / 9)
@@ -30,7 +28,7 @@ def local_csv(path, moments, values=None, **more):
 
 
 def read(wall, zone=BERLIN, groups=None) -> pd.DatetimeIndex:
-    times = Local(zone_of(zone)).read(Times(np.asarray(wall, "M8[s]")), groups or [("", slice(None))])
+    times = in_zone(Times(np.asarray(wall, "M8[s]")), zone_of(zone), groups or [slice(None)])
     return pd.DatetimeIndex(times.values).tz_localize("UTC")
 
 
@@ -56,18 +54,12 @@ def test_rows_sorted_by_what_the_clock_showed_are_told_apart_in_pairs():
     assert read(wall).sort_values().equals(moments.tz_convert("UTC").as_unit("s"))
 
 
-def test_a_doubled_hour_cut_between_two_pieces_and_keys_is_read_as_in_one():
+def test_the_doubled_hour_of_each_key_is_read_for_itself():
     moments = hours("2024-10-26 20:00", 60, freq="10min")
-    wall = moments.tz_localize(None).to_numpy().astype("M8[s]")
-    both = np.repeat(wall, 2)
-    whole = np.repeat(moments.tz_convert("UTC").tz_localize(None).to_numpy().astype("M8[s]"), 2)
-    for cut in range(1, len(both)):
-        local, made = Local(zone_of(BERLIN)), []
-        for first, last in ((0, cut), (cut, len(both))):
-            rows = np.arange(first, last)
-            groups = [("a", np.flatnonzero(rows % 2 == 0)), ("b", np.flatnonzero(rows % 2 == 1))]
-            made.append(local.read(Times(both[first:last]), groups).values)
-        assert (np.concatenate(made) == whole).all(), cut
+    wall = np.repeat(moments.tz_localize(None).to_numpy().astype("M8[s]"), 2)
+    rows = np.arange(len(wall))
+    made = read(wall, groups=[rows[::2], rows[1::2]])
+    assert (made == np.repeat(moments.tz_convert("UTC").as_unit("s"), 2)).all()
 
 
 def test_rows_without_a_time_stay_so_and_change_nothing_else():
@@ -99,9 +91,9 @@ def test_an_unknown_zone_is_named_with_examples(name):
 
 def test_numbers_have_no_zone_and_moments_are_only_shown_in_it():
     with pytest.raises(ValueError, match="holds numbers, which have no time zone"):
-        Local(zone_of(BERLIN), "t").read(Times(np.arange(3.0)), [("", slice(None))])
+        in_zone(Times(np.arange(3.0)), zone_of(BERLIN), [slice(None)], "t")
     moments = hours("2024-10-27 00:00", 6).tz_convert("UTC").tz_localize(None).to_numpy()
-    made = Local(zone_of(BERLIN), utc=True).read(Times(moments), [("", slice(None))])
+    made = in_zone(Times(moments), zone_of(BERLIN), [slice(None)], utc=True)
     assert (made.values == moments).all()
     assert str(made.wall()[0])[:13] == "2024-10-27T00"
 
@@ -148,8 +140,7 @@ def test_a_zone_that_is_none_or_a_file_without_times_is_refused(prophecy, tmp_pa
     assert "--time-zone needs times; name their column with --time" in err
 
 
-@pytest.mark.parametrize("cut", [False, True])
-def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, tmp_path, cut):
+def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, tmp_path):
     frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE})
     frame.to_csv(tmp_path / "single.csv", index=False)
     prophecy("predict", tmp_path / "single.csv", "--out", tmp_path / "single.parquet")
@@ -157,19 +148,14 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
     off = np.where(np.arange(400) % 3 == 0, 0.25, 0.0)
     twice = pd.concat([frame.assign(v=frame["v"] - off), frame.assign(v=frame["v"] + off)[::3]]).sort_values("time")
     twice.to_csv(tmp_path / "twice.csv", index=False)
-    if cut:
-        table = open_table(str(tmp_path / "twice.csv"), sizes=Sizes(piece=150, sorted_rows=50))
-        run(table, 0.9, 1, False, tmp_path / "twice.parquet", mean=True)
-        assert table.notes == ["134 times with several rows averaged"]
-    else:
-        arguments = ("--duplicates", "mean", "--out", tmp_path / "twice.parquet")
-        code, _, err = prophecy("predict", tmp_path / "twice.csv", *arguments)
-        assert code == 0
-        assert "134 times with several rows averaged" in err
+    arguments = ("--duplicates", "mean", "--out", tmp_path / "twice.parquet")
+    code, _, err = prophecy("predict", tmp_path / "twice.csv", *arguments)
+    assert code == 0
+    assert "134 times with several rows averaged" in err
     made = pd.read_parquet(tmp_path / "twice.parquet").merge(expected, on="time", suffixes=("", "_single"))
     assert len(made) == len(twice)
-    assert np.allclose(made["mean"], made["mean_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
-    assert np.allclose(made["residual"], made["v"] - made["mean"], equal_nan=True)
+    assert np.allclose(made["point"], made["point_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert np.allclose(made["residual"], made["v"] - made["point"], equal_nan=True)
     code, _, err = prophecy("anomalies", tmp_path / "twice.csv", "--duplicates", "mean")
     assert code == 0
     assert "averaged" in err

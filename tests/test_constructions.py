@@ -397,7 +397,7 @@ def test_constructions_refuse_what_is_no_basis() -> None:
         next_value(legs(5), 1.0, "twice")
     with pytest.raises(ValueError, match="dt must be positive"):
         next_value(legt(5, 1.0), 0.0)
-    with pytest.raises(TypeError, match="memory must be a function, got 'zoh'"):
+    with pytest.raises(TypeError, match=r"memory must be a function, such as prophecy.discretize.zoh, got 'zoh'"):
         next_value(legt(5, 100.0), 1.0, memory="zoh")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="construction must be a function"):
         next_value(legt(5, 100.0), 1.0, construction="x")  # type: ignore[call-overload]

@@ -40,9 +40,9 @@ def test_prophecy_in_pieces_is_prophecy_at_once(case):
     for other in (parts, singly):
         for level in (0.5, 0.9):
             one, two = whole.predict(level), other.predict(level)
-            assert (one.mean, one.lower, one.upper) == (two.mean, two.lower, two.upper)
+            assert (one.point, one.lower, one.upper) == (two.point, two.lower, two.upper)
         assert whole.score(0.5) == other.score(0.5)
-        assert np.array_equal(whole.forecast(3).mean, other.forecast(3).mean)
+        assert np.array_equal(whole.forecast(3).point, other.forecast(3).point)
 
 
 @settings(max_examples=15)
@@ -62,7 +62,7 @@ def test_the_river_forecaster_learns_the_same_in_any_order_of_calls(case):
         parts.forecast(2)  # looking changes nothing
     reference = Prophecy()
     reference.observe(values)
-    assert whole.forecast(1) == parts.forecast(1) == [reference.predict().mean]
+    assert whole.forecast(1) == parts.forecast(1) == [reference.predict().point]
     assert whole.forecast(3) == parts.forecast(3)
 
 

@@ -11,7 +11,7 @@ import prophecy
 
 torch = pytest.importorskip("torch")
 
-from prophecy.engines import torch_engine  # noqa: E402
+from prophecy.engines import torch_engine, torch_lifted  # noqa: E402
 from prophecy.engines.torch_scan import scan  # noqa: E402
 
 
@@ -88,22 +88,17 @@ def test_strided_and_empty_inputs_are_taken_as_they_are() -> None:
         assert not state.any()
 
 
-def test_gradients_to_signal_matrices_and_state_are_finite_differences() -> None:
+def test_gradients_of_blocks_to_signal_matrices_and_state_are_finite_differences() -> None:
+    def simulate(u, A, B, C, D, x):  # type: ignore[no-untyped-def]
+        blocks = torch_lifted.lift(A[None], B[None], C[None, None], D[None, None], 5)
+        y, before = torch_lifted.run(blocks, u[None], x[None])
+        return y, torch_lifted.finish(blocks, A[None] - torch.eye(3, dtype=A.dtype), u[None], before)
+
     system = _system(3)
     u, x = (torch.from_numpy(a).requires_grad_() for a in _data(2, 23, 3))
     matrices = [torch.tensor(np.asarray(m), dtype=torch.float64, requires_grad=True)
                 for m in (system.A, system.B, system.C, system.D)]  # fmt: skip
-    assert torch.autograd.gradcheck(lambda *a: torch_engine.simulate(*a, length=5), (u, *matrices, x))
-
-
-def test_simulate_with_the_systems_matrices_is_predict() -> None:
-    system = _system(12)
-    u, x = (torch.from_numpy(a) for a in _data(2, 500, 12))
-    matrices = [torch.tensor(np.asarray(m), dtype=torch.float64) for m in (system.A, system.B, system.C, system.D)]
-    y, final = torch_engine.simulate(u, *matrices, state=x)
-    expected, end = torch_engine.predict(system, u, x)
-    assert torch.allclose(y, expected, rtol=1e-10)
-    assert torch.allclose(final, end, rtol=1e-9, atol=1e-12)
+    assert torch.autograd.gradcheck(simulate, (u, *matrices, x))
 
 
 def test_the_numpy_engine_form_fills_its_outputs() -> None:
@@ -124,9 +119,6 @@ def test_wrong_tensors_are_named() -> None:
         torch_engine.predict(system, torch.zeros(3, dtype=torch.float64))
     with pytest.raises(ValueError, match="state must be"):
         torch_engine.predict(system, torch.zeros(2, 3, dtype=torch.float64), torch.zeros(1, 4, dtype=torch.float64))
-    with pytest.raises(TypeError, match="B must be a tensor"):
-        torch_engine.simulate(torch.zeros(2, 3), torch.zeros(4, 4), torch.zeros(4, dtype=torch.float64),
-                              torch.zeros(4), torch.tensor(1.0))  # fmt: skip
 
 
 def test_run_takes_the_torch_engine_by_name_and_auto_leaves_it_alone() -> None:

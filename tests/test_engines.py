@@ -16,6 +16,7 @@ from prophecy.discretize import Rule, backward, bilinear, zoh
 from prophecy.engines import ENGINES, lifting, run_states, usual
 from prophecy.engines.kernels import entry
 from prophecy.engines.lifting import lift
+from prophecy.engines.stream import stream
 from prophecy.system import ScaledState, ScaledSystem
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
@@ -365,3 +366,18 @@ def test_a_float64_state_is_not_narrowed_silently(engine: str) -> None:
         run(system, np.ones(9, np.float32), engine, np.ones(4))
     y, _ = run(system, np.ones(9, np.float32), engine, [1.0, 0.0, 0.0, 0.0])  # plain numbers have no width
     assert y.dtype == np.float32
+
+
+@pytest.mark.parametrize("order", range(1, 10))
+def test_a_compiled_step_of_any_order_is_the_plain_one(order: int) -> None:
+    rng = np.random.default_rng(order)
+    A, x = rng.standard_normal((order, order)), rng.standard_normal(order)
+    system = System(A / (2 * np.linalg.norm(A)), rng.standard_normal(order), rng.standard_normal(order), 0.3)
+    made, u = stream(system, x, 5, -1.0, 1.0), rng.standard_normal(7)
+    for value in u:
+        made.take(float(value))
+        x = system.A @ x + system.B * value
+        np.testing.assert_allclose(made.next, system.C @ x + system.D * value, rtol=0, atol=1e-15)  # sums of order 1
+    np.testing.assert_allclose(made.state(), x, rtol=0, atol=1e-15)
+    assert (made.count, made.last) == (12, u[-1])
+    assert (made.low, made.high) == (min(-1.0, u.min()), max(1.0, u.max()))

@@ -60,12 +60,12 @@ def alone(keys, times, values, level=0.9):
         time = None if times is None else times[k : k + 1]
         track = model.follow(np.array([value]), level, time)
         ahead = model.predict(level)
-        rows.append([*(float(part[0]) for part in track), ahead.mean, ahead.lower, ahead.upper])
+        rows.append([*(float(part[0]) for part in track), ahead.point, ahead.lower, ahead.upper])
     return np.array(rows)
 
 
 def answered(answers):
-    parts = (answers.mean, answers.lower, answers.upper, answers.score, answers.alarm)
+    parts = (answers.point, answers.lower, answers.upper, answers.score, answers.alarm)
     return np.column_stack([*parts, answers.next, answers.next_lower, answers.next_upper])
 
 
@@ -127,9 +127,9 @@ def test_late_rows_say_so_and_change_nothing():
         one.observe("a", np.sin(np.arange(50.0)), time=np.arange(50.0))
     answers = fleet.observe(["a", "b"], [9.0, math.nan], time=[30.0, 30.0])
     assert answers.status == ["late", "missing"]
-    assert repr(answers) == "Answers to 2 rows (0 taken, 1 late, 1 missing)"
+    assert repr(answers) == "Answers to 2 rows (0 taken, 1 late, 1 missing, 0 repeated)"
     assert np.isnan(answers.score[0])
-    assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
+    assert fleet.predict(["a"]).point == twin.predict(["a"]).point
     assert fleet.observe("a", [0.1], time=[50.0]).status == ["taken"]
     assert len(fleet.recent("a").value) == 51
     late = fleet.observe("a", [99.0], time=[7.0])
@@ -143,6 +143,37 @@ def test_four_late_rows_in_a_row_mean_a_clock_set_back():
     fleet.observe("a", np.sin(np.arange(50.0)), time=np.arange(1000.0, 1050.0))
     assert fleet.observe("a", np.zeros(4), time=np.arange(4.0)).status == ["late", "late", "late", "taken"]
     assert fleet.observe("a", [0.0], time=[4.0]).status == ["taken"]
+
+
+@pytest.mark.parametrize("kind", ["even", "with gaps", "jitter", "irregular"])
+def test_rows_that_came_before_are_dropped_and_said(tmp_path, kind):
+    """The same file once more, and again with news: only these are taken, and the stream is as if sent once."""
+    rng = np.random.default_rng(3)
+    count = 100 if kind == "irregular" else 3000
+    time = 60.0 * np.arange(count) + {"jitter": 3.0}.get(kind, 0.0) * rng.random(count)
+    time = np.cumsum(rng.exponential(60.0, count)) if kind == "irregular" else time
+    values = np.sin(np.arange(count) / 9) + 0.1 * rng.standard_normal(count)
+    values[count // 3 : count // 2] = np.nan if kind == "with gaps" else values[count // 3 : count // 2]
+    more, news = np.append(time, time[-1] + [60.0, 120.0]), np.append(values, [0.5, 0.6])
+    with Fleet(tmp_path / "s") as fleet, Fleet() as twin:
+        twin.observe("a", news, time=more)
+        fleet.observe("a", values, time=time)
+        assert {*fleet.observe("a", values, time=time).status} == {"repeated"}
+        assert fleet.observe("a", news, time=more).status == ["repeated"] * count + ["taken"] * 2
+        for _ in range(5):
+            assert fleet.observe("a", [0.6], time=more[-1:]).status == ["repeated"]  # and not a clock that was set
+        assert fleet.predict(["a"]).point == twin.predict(["a"]).point
+        assert fleet.summary(["a"]).rows[0].count == count + 2
+    with Fleet(tmp_path / "s") as fleet:
+        assert not fleet.problems()
+        assert fleet.observe("a", [0.6], time=more[-1:]).status == ["repeated"]
+
+
+def test_another_value_at_a_time_that_came_before_is_late(tmp_path):
+    fleet = Fleet()
+    fleet.observe("a", np.sin(np.arange(500.0)), time=np.arange(500.0))
+    again = np.sin(np.arange(500.0)[[200, 300, 400, 450]]) + 1e-9
+    assert fleet.observe("a", again, time=[200.0, 300.0, 400.0, 450.0]).status == ["late", "late", "late", "taken"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +271,7 @@ def test_forecast_derivative_and_words_are_those_of_prophecy():
     model, fleet = Prophecy(), Fleet()
     model.observe(values, np.arange(200.0) / 10)
     fleet.observe("a", values, time=np.arange(200.0) / 10)
-    np.testing.assert_array_equal(fleet.forecast("a", 5).mean, model.forecast(5).mean)
+    np.testing.assert_array_equal(fleet.forecast("a", 5).point, model.forecast(5).point)
     assert fleet.derivative("a") == model.derivative()
     assert fleet.explain("a") == model.explain()
 
@@ -303,7 +334,7 @@ def test_threads_may_observe_and_ask_at_once():
         model = Prophecy()
         for value, mean in zip(values.tolist(), said, strict=True):
             model.observe(value)
-            assert model.predict().mean == mean
+            assert model.predict().point == mean
 
 
 def test_a_closed_fleet_says_so(path):
@@ -511,10 +542,32 @@ def test_a_stream_whose_first_stamps_are_equal_or_late_comes_back(tmp_path, firs
     path = tmp_path / "s"
     with Fleet(path) as fleet:
         fleet.observe("a", np.arange(len(first), dtype=float), time=first)
-        said = fleet.predict(["a"]).mean
+        said = fleet.predict(["a"]).point
     with Fleet(path) as fleet:
         assert not fleet.problems()
-        np.testing.assert_array_equal(fleet.predict(["a"]).mean, said)
+        np.testing.assert_array_equal(fleet.predict(["a"]).point, said)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_stream_at_the_largest_times_and_steps_answers_alike_after_loading(seed):
+    """Steps were fitted to stamps that had been moved apart, beyond what a file may hold, and were cut off there."""
+    rng = np.random.default_rng(seed)
+    count, dt = 300, [1e30, 9e29, 1e29, None][seed % 4]
+    step = rng.choice([1e28, 1e29, 3e29]) * np.repeat(10.0 ** rng.choice([-9, 0, 1], 6), count // 6)
+    time = np.clip(-1e30 + np.cumsum(step * rng.choice([1.0, -5.0, 0.001], count, p=[0.8, 0.1, 0.1])), -1e30, 1e30)
+    values = rng.standard_normal(count)
+    kept, loaded = Single(dt=dt), Single(dt=dt)
+    for k in range(count):
+        assert repr(kept.observe(values[k], time[k])) == repr(loaded.observe(values[k], time[k]))
+        if k % 20 == 19:
+            loaded = Single(loaded.state(), dt=dt)
+
+
+def test_a_step_that_no_file_may_hold_is_refused_before_one_is_made(tmp_path):
+    for make in (lambda: Fleet(tmp_path / "s", dt=1e40), lambda: Single(dt=1e40), lambda: Prophecy(dt=1e40)):
+        with pytest.raises(ValueError, match=r"dt must be at most 1e\+30, got 1e\+40; use another unit"):
+            make()
+    assert not (tmp_path / "s").exists()
 
 
 def test_keys_without_a_stream_are_told_at_once(tmp_path):

@@ -197,7 +197,7 @@ def test_a_transaction_that_fails_at_its_end_leaves_memory_and_file_alike(tmp_pa
         observe(keys)
         copied(tmp_path / "s", tmp_path / "copy")
     with Fleet(tmp_path / "copy") as twin:
-        assert np.array_equal(twin.predict(keys).mean, whole.predict(keys).mean)
+        assert np.array_equal(twin.predict(keys).point, whole.predict(keys).point)
 
 
 def interrupted(*_):
@@ -411,7 +411,7 @@ def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path
         (seen,) = db.execute("SELECT seen FROM streams WHERE key = 'b'").fetchone()
     changed(path, statement)
     with Fleet(path) as fleet:
-        assert np.isfinite(fleet.predict(["a"]).mean).all()
+        assert np.isfinite(fleet.predict(["a"]).point).all()
         assert fleet.predict().key == ["a"]
         (one,) = fleet.aside()
         assert says in one.reason

@@ -102,9 +102,26 @@ def test_a_probability_outside_zero_and_one_is_refused_with_its_value(q):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
 def test_a_number_of_paths_must_be_whole_and_positive(n):
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises((TypeError, ValueError), match=rf"n must be (a whole number|at least 1), got {n}"):
         Forecast(1.0, 0.0, 2.0, 0.9, "bank").samples(n)
 
 
 def test_a_failure_says_which_series_and_why():
     assert str(Failure(3, ValueError("too short"))) == "series 3: too short"
+
+
+def test_one_value_has_no_picture_and_says_so(tmp_path):
+    made = Forecast(1.0, 0.0, 2.0, 0.9, "one value")
+    assert made._repr_html_() is None  # notebooks show the repr
+    with pytest.raises(ValueError, match="one value makes no picture; draw the track"):
+        made.plot(tmp_path / "x.png")
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda made: made.quantile("high"), "q must hold real numbers, got dtype"),
+    (lambda made: made.samples("many"), "n must be a whole number, got 'many'"),
+    (lambda made: made.samples(2, seed="luck"), "seed must be a whole number, got 'luck'"),
+])  # fmt: skip
+def test_odd_questions_to_a_forecast_are_named(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(Forecast(1.0, 0.0, 2.0, 0.9, "one value"))

@@ -25,9 +25,7 @@ from prophecy.forecasting.scorer import Rolling, System, roll_jointly
 from prophecy.forecasting.series import VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.waves import fit_waves
-from prophecy.laws.context import Rows
-from prophecy.laws.features import Units
-from prophecy.laws.trajectory import like_the_past
+from prophecy.laws.context import Rows, Units
 
 
 def all_rows(values: np.ndarray) -> Rows:
@@ -305,19 +303,3 @@ def test_a_decomposition_without_an_end_is_no_law_and_no_error(monkeypatch):
     noisy = series + 0.02 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
     monkeypatch.setattr(np.linalg, "svd", gives_up)
     assert np.isfinite(np.asarray(forecast(noisy, 30).point)).all()
-
-
-def test_a_path_through_noise_that_comes_to_rest_or_leaves_is_no_laws():
-    series = chaos.lorenz.sample(600, 15, seed=5)
-    lorenz = (series - series.mean(axis=0)) / series.std(axis=0)
-    noisy = lorenz[:400] + 0.1 * np.random.default_rng(0).standard_normal((400, 3))
-    noise, laws = np.full(3, 0.1), DEFAULT.laws
-    true, still = lorenz[400:], np.tile(lorenz[400], (200, 1))
-    assert like_the_past(true, noisy, noise, laws)
-    assert not like_the_past(still, noisy, noise, laws)
-    assert not like_the_past(4 * true, noisy, noise, laws)
-    assert like_the_past(still[:20], noisy, noise, laws), "too short to say"
-    assert like_the_past(np.full((200, 3), np.nan), noisy, noise, laws), "lost, not led astray"
-    # A series that came to rest may stay there.
-    calm = np.concatenate([noisy[:200], still + 0.1 * np.random.default_rng(1).standard_normal((200, 3))])
-    assert like_the_past(still, calm, noise, laws)

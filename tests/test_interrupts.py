@@ -224,3 +224,14 @@ def test_threads_share_a_batch_off_the_main_thread():
     thread.start()
     thread.join()
     assert found == ["threads"]
+
+
+@pytest.mark.parametrize("code", ["print('x' * 100_000)", "print('x')", "print('x'); sys.exit(0)"])
+def test_a_command_whose_reader_leaves_ends_without_a_word(code):
+    run = f"import os, sys, prophecy._interrupts as i\ndef run():\n    sys.stdin.read(); {code}\ni.command(run)"
+    pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", run], **pipe) as child:
+        child.stdout.close()
+        child.stdin.close()
+        said = child.stderr.read()
+    assert (child.returncode, said) == (141, b"")

@@ -178,10 +178,10 @@ def test_a_copy_and_a_pickle_go_on_alone_with_the_same_numbers():
     for value in u[:300].tolist():
         model.observe(value)
     others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
-    wanted = model.follow(u[300:]).mean
+    wanted = model.follow(u[300:]).point
     for other in others:
         assert other.count == 300
-        np.testing.assert_array_equal(other.follow(u[300:]).mean, wanted)
+        np.testing.assert_array_equal(other.follow(u[300:]).point, wanted)
         assert other.count == model.count == 400
 
 
@@ -206,7 +206,7 @@ def test_threads_give_the_numbers_of_one():
         thread.join()
     together = Prophecy(6)
     together.observe(u)
-    np.testing.assert_array_equal([model.predict().mean for model in models], together.predict().mean)
+    np.testing.assert_array_equal([model.predict().point for model in models], together.predict().point)
 
 
 def test_importing_prophecy_and_using_it_loads_none_of_the_large_packages():

@@ -14,8 +14,8 @@ from prophecy.forecasting import forecast
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.assimilation import assimilate
+from prophecy.laws.context import Units
 from prophecy.laws.families import propose
-from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step

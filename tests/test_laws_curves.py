@@ -10,8 +10,8 @@ import prophecy
 from prophecy import chaos
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
+from prophecy.laws.context import Units
 from prophecy.laws.families import propose
-from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
 from prophecy.laws.sparse import SparseField

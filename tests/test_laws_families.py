@@ -13,8 +13,8 @@ from prophecy.forecasting import forecast
 from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
+from prophecy.laws.context import Units
 from prophecy.laws.families import Library, propose
-from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, TANH, Function
 from prophecy.laws.flows import Search
 from prophecy.laws.problem import Steps, one_step

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import chaos, forecast
-from prophecy.forecasting.context import read
-from prophecy.laws.search import whole
 from prophecy.laws.weak_form import roughness
 
 STEP = 1 / (30 * chaos.lorenz.exponent)
@@ -78,18 +76,6 @@ def test_a_row_with_one_value_missing_still_counts_for_the_others():
         assert answer is not None
         errors.append(float(np.mean([term.error / abs(term.coefficient) for part in answer.terms for term in part])))
     assert errors[0] < 0.95 * errors[1]
-
-
-def test_states_before_a_moment_are_estimated_from_what_was_seen():
-    """What a gap was filled with does not count: a path from inside it is as good as one without the fill."""
-    truth, seen = lorenz(0.01, seed=3)
-    seen[300:310] = np.nan
-    ready = read(seen)
-    model = whole(ready)
-    assert model is not None
-    assert model.conclusive
-    ahead = model.rollout(ready.values, np.array([310]), 10)[0] * ready.units.scale + ready.units.centre
-    assert np.abs(ahead - truth[310:320]).max() < 0.1 * truth.std()
 
 
 @settings(max_examples=25, deadline=None)

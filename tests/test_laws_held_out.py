@@ -151,3 +151,25 @@ def test_a_kink_read_into_a_saturation_is_not_announced(seed):
     eaten = lambda s: s[0] * s[1] / (1 + s[0])  # noqa: E731
     series = integrated(lambda s: [s[0] * (1 - s[0] / 5) - eaten(s), 0.6 * eaten(s) - 0.3 * s[1]], (4, 0.3), 0.2, 110)
     assert forecast(noisy(series, 110, 0.01, seed), 50).equations() is None
+
+
+def test_a_field_that_is_pushed_at_every_sample_may_be_followed_and_is_not_announced():
+    """No one trajectory passes through the samples; the field forecast the rows held back as well as it says."""
+    size, followed = np.array([7.9, 9.0, 8.6]), 0
+
+    def lorenz(_, x):
+        return [10 * (x[1] - x[0]), 28 * x[0] - x[1] - x[0] * x[2], x[0] * x[1] - 8 / 3 * x[2]]
+
+    def later(x, time):
+        return solve_ivp(lorenz, (0, time), x, rtol=1e-8, atol=1e-8).y[:, -1]
+
+    for seed in range(4):
+        draw, states = np.random.default_rng(seed), [later([1.0, 1.0, 20.0], 20.0)]
+        for _ in range(541):
+            states.append(later(states[-1], 0.037) + 0.003 * size * draw.standard_normal(3))
+        values = np.array(states) + 0.01 * size * draw.standard_normal((542, 3))
+        ahead = forecast(values[:512], 30)
+        followed += any("errors of its own" in note for note in ahead.notes)
+        assert ahead.equations() is None
+        assert ((ahead.lower <= values[512:]) & (values[512:] <= ahead.upper)).mean() >= 0.8
+    assert followed >= 2

@@ -84,18 +84,10 @@ def test_every_output_is_that_of_its_system_in_each_channel(train, output):
             assert relative(found, expected) < 1e-11
 
 
-def test_a_layer_around_any_system_is_that_system_and_its_memory_can_be_trained():
+def test_a_construction_whose_memory_follows_no_rule_is_refused_with_a_way_out():
     system = exact(legt(6, 100.0), 1.0, 3, memory=discretize.zoh)
-    u = noise(2, 300, 2)
-    expected = torch.tensor(run(system, u.permute(0, 2, 1).reshape(4, 300).numpy(), engine="step")[0])
-    for train in ("none", "readout", "all"):
-        layer = ProphecySSM.from_system(system, channels=2, train=train, dtype=torch.float64)
-        assert relative(layer(u), expected.reshape(2, 2, 300).permute(0, 2, 1)) < 1e-11
-    two = ProphecySSM.from_system(
-        [system, exact(legt(6, 100.0), 1.0, 3, 8, memory=discretize.zoh)], 2, dtype=torch.float64
-    )
-    assert two(u).shape == (2, 300, 2, 2)
-    assert relative(two(u)[..., 0], layer(u)) < 1e-11
+    with pytest.raises(ValueError, match=r"one rule of prophecy.discretize .*bilinear.* use prophecy.nn.scan"):
+        ProphecySSM(2, 6, 200.0, 1.0, construct=lambda basis, dt: system)
 
 
 @pytest.mark.parametrize("train", ["none", "memory"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -40,7 +42,7 @@ def test_blocks_and_memories_say_what_they_take():
         make(basis=legs)
     with pytest.raises(TypeError, match=r"u must be a torch\.Tensor, got ndarray"):
         make()(np.zeros((1, 5, 3)))
-    with pytest.raises(TypeError, match="spectrum must be a function, got 's4d_lin'"):
+    with pytest.raises(TypeError, match=r"spectrum must be a function, such as .*, got 's4d_lin'"):
         DiagonalSSM(1, 8, 0.1, spectrum="s4d_lin")
     assert DiagonalSSM(1, 8, 0.1, spectrum=functools.partial(s4d_lin)).name == "s4d_lin()"
 
@@ -129,3 +131,24 @@ def test_on_a_gpu_gradients_are_those_of_float64_and_no_bit_before_a_value_chang
             other = moved.clone()
             other[:, k] = -1e37
             assert torch.equal(layer(other)[:, :k], y[:, :k])
+
+
+def test_without_torch_the_extra_to_install_is_named():
+    code = "import sys; sys.modules['torch'] = None\nfrom prophecy import nn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "prophecy.nn needs 'torch'; install it with: pip install 'hippo-prophecy[torch]'" in done.stderr
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda layer, u: layer(u, np.zeros((1, 2, 9))), r"state must be a torch.Tensor, got ndarray; use torch.as_tensor"),
+    (lambda layer, u: prophecy.nn.scan(np.ones(2), np.ones((3, 2))), "A must be a torch.Tensor, got ndarray"),
+    (lambda layer, u: prophecy.nn.selective_scan(1, u, u, u, u), "u must be a torch.Tensor, got int"),
+    (lambda layer, u: Ridge()(np.zeros((1, 3, 2)), u), "features must be a torch.Tensor"),
+    (lambda layer, u: ContextSSM(3, Ridge()), r"memory must be a Layer, such as ProphecySSM\(…\), got 3"),
+    (lambda layer, u: ContextSSM(layer, Ridge), r"solver must be a Solver, such as RLS\(\), got <class"),
+    (lambda layer, u: ProphecySSM(1, 8, 50.0, 1.0, construct="next"), "construct must be a function, such as"),
+    (lambda layer, u: horizons("far")(legt(8, 50.0), 1.0), "horizon must be a finite number of steps, got far"),
+])  # fmt: skip
+def test_things_of_the_wrong_kind_are_named_with_the_right_one(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(ProphecySSM(2, 8, 50.0, 1.0), torch.zeros(1, 10, 2))

@@ -13,6 +13,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import prophecy
@@ -118,18 +119,24 @@ def test_the_base_requires_four_libraries_and_frames_and_pictures_are_extras() -
     assert {re.split(r"[<>=]", d)[0] for d in project["dependencies"]} == base
 
 
-def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
+def test_the_time_convention_stands_word_for_word_beside_the_reference_and_every_engine_refers_to_it() -> None:
     lines = [
         "# x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].",
         "x = A @ x + B * u[k]",
         "y[k] = C @ x + D * u[k]",
     ]
-    assert all(line in (ROOT / "docs/notation.md").read_text() for line in lines)
-    engines = sorted((ROOT / "src/prophecy/engines").glob("*.py"))
-    helpers = {"lifting", "_threads", "_triton_selective", "selective", "torch_scan"}
-    for path in engines:
-        if path.stem not in helpers:
-            assert all(line in path.read_text() for line in lines), path.name
+    engines = ROOT / "src/prophecy/engines"
+    said = [
+        ROOT / "docs/notation.md",
+        ROOT / "src/prophecy/nn/__init__.py",
+        engines / "__init__.py",
+        engines / "step.py",
+    ]
+    assert all(line in path.read_text() for path in said for line in lines)
+    helpers = {"_threads", "_triton_selective", "selective", "torch_scan"}
+    for path in sorted(engines.glob("*.py")):
+        if path not in said and path.stem not in helpers:
+            assert re.search(r"`(engines\.step|lifting|torch_lifted)`|C A\^j B", path.read_text()), path.name
 
 
 def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the_benchmarks(tmp_path: Path) -> None:
@@ -157,3 +164,12 @@ def test_a_build_without_a_c_compiler_stops_at_once_and_says_what_to_install(tmp
     assert "Building prophecy needs a C compiler, and none was found" in said
     assert "apt install gcc" in said
     assert not list((tmp_path / "build").rglob("*.c"))
+
+
+def test_what_was_called_mean_is_point_and_says_so():
+    u = np.sin(np.arange(40) / 3.0)
+    fleet = prophecy.Fleet()
+    answers = fleet.observe(["a"] * 40, u)
+    for made in (prophecy.Prophecy().follow(u), answers, fleet.recent("a"), fleet.predict(["a"])):
+        with pytest.warns(DeprecationWarning, match=f"{type(made).__name__}.mean is now {type(made).__name__}.point"):
+            assert np.array_equal(made.mean, made.point, equal_nan=True)

@@ -520,6 +520,14 @@ def test_years_across_a_frame_are_refused_too():
             read(data)
 
 
+def test_columns_that_are_numbered_are_no_years(tmp_path):
+    pd.DataFrame(np.arange(40.0).reshape(2, 20), columns=range(1990, 2010)).to_csv(tmp_path / "years.csv", index=False)
+    with pytest.raises(ValueError, match="columns are times"):
+        read(tmp_path / "years.csv")
+    pd.DataFrame(np.ones((2, 1700))).to_csv(tmp_path / "numbered.csv", index=False)
+    assert len(read(tmp_path / "numbered.csv").names) == 1700
+
+
 def test_words_and_truth_are_regressors(tmp_path):
     days = pd.date_range("2024-01-01", periods=30)
     source = read(pd.DataFrame({"day": days[:25], "v": np.arange(25.0)}), "day")
@@ -546,6 +554,19 @@ def test_regressors_of_many_series_are_found_by_key_in_any_library_and_in_files(
         regressors = Regressors(data)
         assert regressors(series["a"], 5).values[:, 0].tolist() == list(range(30))
         assert regressors(series["b"], 5).values[:, 0].tolist() == list(range(30, 60))
+
+
+@pytest.mark.parametrize("keys", [["n"], ["n", "k"]])
+def test_keys_of_a_frame_and_of_a_file_of_regressors_are_the_same_however_they_are_typed(tmp_path, keys):
+    days = pd.date_range("2024-01-01", periods=30)
+    known = pd.DataFrame({"n": [1] * 30 + [2] * 30, "k": "x", "day": [*days, *days], "price": np.arange(60.0)})
+    table = known[known["day"] < "2024-01-26"].rename(columns={"price": "v"})
+    for name, data in (("table.csv", table), ("known.csv", known)):
+        data.drop(columns=[] if "k" in keys else ["k"]).to_csv(tmp_path / name, index=False)
+    for data in (table, tmp_path / "table.csv"):
+        for beside in (known.drop(columns=[] if "k" in keys else ["k"]), tmp_path / "known.csv"):
+            *_, last = split(data, keys, columns="v").values()
+            assert Regressors(beside)(last, 5).values[:, 0].tolist() == list(range(30, 60))
 
 
 def test_several_columns_are_a_key_in_python_as_the_refusal_says(tmp_path):
@@ -630,8 +651,7 @@ def test_numbers_of_days_are_dates_to_the_second_and_come_out_as_they_were(tmp_p
     path = tmp_path / "hours.csv"
     path.write_text(table("Date,v", *(f"{45292 + k / 24:.6f},{k * k % 7}" for k in range(48))))
     opened = open_table(str(path))
-    batch = next(opened.batches)
-    times = opened.times(batch)
+    times = opened.times
     assert str(times.values[25].astype("datetime64[s]")) == "2024-01-02T01:00:00"
     written = opened.roles.clock.numbers(times)
     assert written[25] == pytest.approx(45292 + 25 / 24, abs=1e-9)

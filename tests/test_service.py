@@ -56,7 +56,7 @@ def test_values_sent_one_at_a_time_get_the_answers_of_a_fleet(service):
     for k, value in enumerate(wave(30)):
         row = service.post("/v1/observe", json={"key": "a", "time": k, "value": value}).json()["rows"][0]
         own = fleet.observe(["a"], [value], time=[float(k)])
-        for name in ("mean", "lower", "upper", "score", "alarm", "next", "next_lower", "next_upper"):
+        for name in ("point", "lower", "upper", "score", "alarm", "next", "next_lower", "next_upper"):
             number = float(getattr(own, name)[0])
             assert row[name] == (number if math.isfinite(number) else None), (k, name)
         assert (row["key"], row["time"], row["value"], row["status"]) == ("a", k, value, "taken")
@@ -111,6 +111,16 @@ def test_late_values_are_told_and_passed_over(service):
     assert service.get("/v1/series/a").json()["value"] == 9.0
 
 
+def test_a_file_sent_twice_is_taken_once_and_that_is_said(service):
+    lines = [f"2026-03-01T{k // 60:02}:{k % 60:02}:00Z,{value!r}" for k, value in enumerate(wave(1400))]
+    body = "time,value\n" + "\n".join(lines) + "\n"
+    csv = {"content-type": "text/csv"}
+    first, second = (service.post("/v1/observe?name=a", content=body, headers=csv).json() for _ in range(2))
+    assert (first["taken"], first["repeated"]) == (1400, 0)
+    assert (second["taken"], second["late"], second["repeated"]) == (0, 0, 1400)
+    assert service.get("/v1/series/a").json()["count"] == 1400
+
+
 def test_dates_stay_dates_numbers_numbers_and_rows_without_times_have_none(service):
     service.post("/v1/observe", json=[{"key": "d", "time": "2026-03-01T12:00:00.25Z", "value": 1.0}])
     service.post("/v1/observe", json=[{"key": "n", "time": 12.5, "value": 1.0}])
@@ -154,7 +164,7 @@ def test_a_series_has_its_past_its_slope_and_words_of_its_own(service):
     found = service.get("/v1/series/ramp?count=20").json()
     assert found["recent"]["value"] == values[-20:]
     assert found["derivative"] == pytest.approx(0.5, rel=1e-6)
-    assert found["mean"] == pytest.approx(30.0, rel=1e-6)
+    assert found["point"] == pytest.approx(30.0, rel=1e-6)
     assert "60 values seen" in found["words"]
     assert (found["count"], found["cursor"], found["dt"]) == (60, 60, 1.0)
 
@@ -209,7 +219,7 @@ def test_a_series_can_be_forgotten_and_begun_again(service):
     service.post("/v1/observe", json=[{"key": "a/b", "value": v} for v in wave(20)])
     assert service.delete("/v1/series/a%2Fb").status_code == 204
     assert service.get("/v1/series/a%2Fb").status_code == 404
-    assert service.post("/v1/observe", json={"key": "a/b", "value": 1.0}).json()["rows"][0]["mean"] is None
+    assert service.post("/v1/observe", json={"key": "a/b", "value": 1.0}).json()["rows"][0]["point"] is None
 
 
 KEYS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)

@@ -187,6 +187,12 @@ def test_columns_of_a_table_are_told_by_its_beginning_whatever_comes_after():
     assert preview((start + "x\0;,\n" * 10_000).encode(), PLAIN) == preview(start.encode(), PLAIN)
 
 
+def test_columns_whose_times_have_a_decimal_comma_are_told_as_they_are_read():
+    text = b"time;value\n2,5;2,5\n1,5;3,5\n"
+    assert preview(text, PLAIN)["newest_first"]
+    assert from_csv(text, PLAIN, DEFAULT).times.tolist() == [1.5, 2.5]
+
+
 def test_messages_about_a_table_of_a_million_columns_stay_short():
     with pytest.raises(Problem) as refused:
         parsed(from_csv, "x," * 500_000 + "y\n" + "a," * 500_000 + "b\n")

@@ -16,7 +16,7 @@ from prophecy.streams.prophecy import FORMAT
 
 
 def numbers(forecast):
-    return forecast.mean, forecast.lower, forecast.upper
+    return forecast.point, forecast.lower, forecast.upper
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_streaming_and_whole_arrays_give_the_same_numbers(noisy):
         model, one_by_one = Prophecy(), []
         for value in u:
             model.observe(float(value))
-            one_by_one.append(model.predict().mean)
+            one_by_one.append(model.predict().point)
         np.testing.assert_array_equal(one_by_one, y)
 
 
@@ -42,9 +42,9 @@ def test_channels_are_series_and_observing_an_array_is_observing_its_moments(noi
     whole.observe(noisy[:, :400].T)
     for values in noisy[:, :400].T:
         moment.observe(values)
-    np.testing.assert_array_equal(whole.predict().mean, moment.predict().mean)
+    np.testing.assert_array_equal(whole.predict().point, moment.predict().point)
     assert whole.count == moment.count == 400
-    assert whole.predict().mean.shape == whole.derivative().shape == whole.score(noisy[:, 400]).shape == (3,)
+    assert whole.predict().point.shape == whole.derivative().shape == whole.score(noisy[:, 400]).shape == (3,)
 
 
 def test_reading_changes_nothing(noisy):
@@ -53,18 +53,18 @@ def test_reading_changes_nothing(noisy):
         model.observe(value)
         twin.observe(value)
         model.predict(0.5), model.derivative(), model.score(3.0), model.explain(), model.predict_all(noisy[0, :3])
-    assert model.predict().mean == twin.predict().mean
+    assert model.predict().point == twin.predict().point
     assert model.predict(0.99).upper == twin.predict(0.99).upper
 
 
 def test_follow_says_what_predict_and_score_would_have_said(noisy):
     track, model = Prophecy().follow(noisy[1, :200], level=0.8), Prophecy()
-    assert np.isnan([track.mean[0], track.lower[0], track.upper[0]]).all()
+    assert np.isnan([track.point[0], track.lower[0], track.upper[0]]).all()
     for k, value in enumerate(noisy[1, :200]):
         forecast = model.predict(0.8)
         assert track.score[k] == model.score(value)
         if k:
-            assert (track.mean[k], track.lower[k], track.upper[k]) == numbers(forecast)
+            assert (track.point[k], track.lower[k], track.upper[k]) == numbers(forecast)
         model.observe(value)
 
 
@@ -72,8 +72,8 @@ def test_follow_takes_time_first_as_observe_does(noisy):
     """Entry 10 of the defects: and what it says of a value was said before the value came."""
     track, twin = Prophecy(3).follow(noisy.T[:300]), Prophecy(3)
     twin.observe(noisy.T[:299])
-    assert track.mean.shape == (300, 3)
-    np.testing.assert_array_equal(track.mean[299], twin.predict().mean)
+    assert track.point.shape == (300, 3)
+    np.testing.assert_array_equal(track.point[299], twin.predict().point)
     np.testing.assert_array_equal(track.score[299], twin.score(noisy[:, 299]))
     with pytest.raises(ValueError, match=r"value must be \(3,\) or \(time, 3\), got shape \(3, 300\)"):
         Prophecy(3).follow(noisy[:, :300])
@@ -102,7 +102,7 @@ def test_units_do_not_matter(noisy, exponent):
     """A power of two changes no digit, so it must come out as it went in: 1e-12 and 1e12 of the unit."""
     scale = 2.0**exponent
     plain, scaled = Prophecy().follow(noisy[1, :400]), Prophecy().follow(noisy[1, :400] * scale)
-    np.testing.assert_array_equal(scaled.mean, plain.mean * scale)
+    np.testing.assert_array_equal(scaled.point, plain.point * scale)
     np.testing.assert_array_equal(scaled.upper[3:], plain.upper[3:] * scale)
     np.testing.assert_array_equal(scaled.score, plain.score)
 
@@ -134,13 +134,13 @@ def test_a_gap_widens_the_interval_and_teaches_nothing(gaps):
     widths = []
     for _ in range(5):
         model.observe(np.nan)
-        widths.append(model.predict().upper - model.predict().mean)
-    assert np.all(np.diff([before.upper - before.mean, *widths]) > 0)
+        widths.append(model.predict().upper - model.predict().point)
+    assert np.all(np.diff([before.upper - before.point, *widths]) > 0)
     np.testing.assert_array_equal(model._stream.records["weight"], weights)
     wanted = u[405] if gaps == "predict" else u[399]
-    assert model.predict().mean == pytest.approx(wanted, abs=0.02)
+    assert model.predict().point == pytest.approx(wanted, abs=0.02)
     model.observe(u[405:])
-    assert abs(model.predict().mean - np.sin(25.0)) < 5e-3
+    assert abs(model.predict().point - np.sin(25.0)) < 5e-3
 
 
 def test_a_channel_may_be_missing_while_others_are_not(noisy):
@@ -160,7 +160,7 @@ def test_refused_gaps_leave_the_model_as_it_was(noisy):
     before = model.predict()
     with pytest.raises(ValueError, match="value is NaN at moment 2 of 3; drop it, or use gaps="):
         model.observe([0.1, 0.2, np.nan])
-    assert (model.count, model.predict().mean) == (100, before.mean)
+    assert (model.count, model.predict().point) == (100, before.point)
 
 
 def test_timestamps_on_a_regular_grid_change_nothing_and_holes_in_it_are_gaps(noisy):
@@ -168,11 +168,11 @@ def test_timestamps_on_a_regular_grid_change_nothing_and_holes_in_it_are_gaps(no
     timed, holey, nans = Prophecy(), Prophecy(), Prophecy(dt=0.5)
     plain.observe(u)
     timed.observe(u, time=100.0 + 0.5 * np.arange(300))
-    assert (timed.dt, timed.predict().mean, timed.derivative()) == (0.5, plain.predict().mean, plain.derivative())
+    assert (timed.dt, timed.predict().point, timed.derivative()) == (0.5, plain.predict().point, plain.derivative())
     keep = (np.arange(300) % 50 != 7) & (np.arange(300) % 50 != 8)
     holey.observe(u[keep], time=0.5 * np.arange(300)[keep])
     nans.observe(np.where(keep, u, np.nan))
-    assert holey.predict().mean == nans.predict().mean
+    assert holey.predict().point == nans.predict().point
 
 
 def test_a_hole_right_at_the_start_does_not_make_a_grid_irregular(noisy):
@@ -195,8 +195,8 @@ def test_dates_are_seconds(noisy):
     models[3].observe(noisy[1, :200], time=days.astype("datetime64[us]").tolist())
     assert [m.dt for m in models] == [86400.0] * 4
     assert len({(numbers(m.predict()), m.derivative()) for m in models}) == 1
-    ahead = [m.predict(time=days[-1] + np.timedelta64(3, "D")).mean for m in models[1:]]
-    assert ahead == [models[0].predict(time=86400.0 * 202).mean] * 3
+    ahead = [m.predict(time=days[-1] + np.timedelta64(3, "D")).point for m in models[1:]]
+    assert ahead == [models[0].predict(time=86400.0 * 202).point] * 3
     with pytest.raises(TypeError, match="time must hold real numbers"):
         models[1].observe(1.0, time="2025-01-01")
     with pytest.raises(ValueError, match="time must be finite"):
@@ -213,10 +213,10 @@ def test_a_moment_steps_ahead_is_predicted_as_across_a_gap_and_one_between_steps
     smooth.observe(np.sin(t), time=t)
     for ahead, limit in ((0.002, 1e-9), (0.02, 1e-13), (0.034, 1e-9), (0.2, 1e-9)):
         forecast, truth = smooth.predict(time=t[-1] + ahead), np.sin(t[-1] + ahead)
-        assert abs(forecast.mean - truth) < limit
+        assert abs(forecast.point - truth) < limit
     between = smooth.predict(time=t[-1] + 0.005)
     assert between.lower < np.sin(t[-1] + 0.005) < between.upper
-    assert smooth.score(between.mean, time=t[-1] + 0.005) == 0.0
+    assert smooth.score(between.point, time=t[-1] + 0.005) == 0.0
 
 
 def test_irregular_times_are_taken_as_they_are():
@@ -227,7 +227,7 @@ def test_irregular_times_are_taken_as_they_are():
     errors, slopes = [], []
     for k, time in enumerate(times):
         if k > 300:
-            errors.append(model.predict(time=time).mean - wave(time))
+            errors.append(model.predict(time=time).point - wave(time))
             slopes.append(model.derivative() - np.cos(times[k - 1] / 5.0) / 5.0)
         model.observe(wave(time), time=time)
     copy = np.sqrt(np.mean(np.diff(wave(times))[300:] ** 2))
@@ -275,10 +275,10 @@ def test_copies_and_pickles_go_their_own_way(noisy, duplicate):
     before = twin.predict()
     for value in noisy[2, 300:400].tolist():
         model.observe(value)
-    assert (twin.count, twin.predict().mean, twin.predict().upper) == (300, before.mean, before.upper)
+    assert (twin.count, twin.predict().point, twin.predict().upper) == (300, before.point, before.upper)
     for value in noisy[2, 300:400].tolist():
         twin.observe(value)
-    assert twin.predict().mean == model.predict().mean
+    assert twin.predict().point == model.predict().point
 
 
 def test_other_files_are_refused(tmp_path, noisy):
@@ -314,7 +314,7 @@ def test_forecast_continues_the_context():
     model = Prophecy()
     model.observe(np.sin(np.arange(400) / 7.0))
     ahead = model.forecast(30)
-    np.testing.assert_allclose(ahead.mean, np.sin(np.arange(400, 430) / 7.0), atol=1e-3)
+    np.testing.assert_allclose(ahead.point, np.sin(np.arange(400, 430) / 7.0), atol=1e-3)
 
 
 def test_explain_names_what_is_in_use(noisy):
@@ -352,7 +352,7 @@ def test_bad_input_is_named_and_changes_nothing(call, error, message):
     before = model.predict()
     with pytest.raises(error, match=message):
         call(model)
-    assert (model.count, model.predict().mean, model.predict().upper) == (3, before.mean, before.upper)
+    assert (model.count, model.predict().point, model.predict().upper) == (3, before.point, before.upper)
 
 
 @pytest.mark.parametrize("times", [[0.0, 1.0, 1e40], [0.0, np.nan, 2.0], [0.0, np.inf, 2.0], [0.0, 1.0]])
@@ -381,9 +381,9 @@ def test_nothing_but_numbers_comes_out_of_finite_input(u, repeats, level):
     track = model.follow(data, level)
     known = ~np.isnan(data)
     began = np.cumsum(known) - known > 0
-    assert np.array_equal(np.isfinite(track.mean), began)
-    assert np.all(track.lower[began] <= track.mean[began])
-    assert np.all(track.mean[began] <= track.upper[began])
+    assert np.array_equal(np.isfinite(track.point), began)
+    assert np.all(track.lower[began] <= track.point[began])
+    assert np.all(track.point[began] <= track.upper[began])
     assert np.all((track.score[known] >= 0.0) & (track.score[known] <= 15.0))
     assert np.isfinite(model.derivative()) == known.any()
     rows.check(model._stream.records, model._stream.table)
@@ -403,6 +403,6 @@ def test_nothing_but_numbers_comes_out_of_any_times(steps, seed, scale):
     u = scale * np.random.default_rng(seed).normal(size=len(times))
     model = Prophecy()
     track = model.follow(u, time=times)
-    assert np.isfinite(track.mean[1:]).all()
+    assert np.isfinite(track.point[1:]).all()
     assert not np.isnan(track.score).any()
     assert np.isfinite(model.derivative())

@@ -39,7 +39,7 @@ def tracks():
 
 def late_error(name, tracks):
     """Mean squared error over the second half."""
-    return float(np.mean((ROWS[name] - tracks[name].mean)[SAMPLES // 2 + 1 :] ** 2))
+    return float(np.mean((ROWS[name] - tracks[name].point)[SAMPLES // 2 + 1 :] ** 2))
 
 
 def limit(name: str) -> float:
@@ -78,7 +78,7 @@ def test_intervals_stay_sensible_on_noise_free_signals(tracks, name):
     half = SAMPLES // 2
     inside = (track.lower <= u) & (u <= track.upper)
     assert inside[half:].mean() >= 0.85
-    assert np.median(track.upper[half:] - track.mean[half:]) < 1e-11
+    assert np.median(track.upper[half:] - track.point[half:]) < 1e-11
 
 
 @pytest.mark.parametrize("score", [1.0, 2.0])

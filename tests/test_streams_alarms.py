@@ -152,7 +152,7 @@ def test_any_pattern_of_missing_values_teaches(pattern):
     track = Prophecy().follow(np.where(gone, np.nan, u))
     known = ~gone
     known[:2000] = False
-    ours = np.mean(np.abs(track.mean - u)[known])
+    ours = np.mean(np.abs(track.point - u)[known])
     last = np.concatenate([[np.nan], np.where(gone, np.nan, u)[:-1]])
     for i in range(1, len(last)):
         if np.isnan(last[i]):
@@ -168,7 +168,7 @@ def test_a_sensor_that_reports_only_changes_is_followed():
     model = Prophecy()
     track = model.follow(u)
     known = np.flatnonzero(~np.isnan(u))[20:]
-    assert np.mean(np.abs(track.mean[known] - u[known])) < 0.2
+    assert np.mean(np.abs(track.point[known] - u[known])) < 0.2
     assert np.nanmax(track.score[known]) < 10
 
 

@@ -22,7 +22,7 @@ def test_stamps_full_of_holes_cost_little_more_than_others(steps):
     model.observe(values, time=times)
     walked = WALKED + EARNED * 700
     assert time.process_time() - begin < 1.0 + 2e-5 * walked
-    assert np.isfinite(model.predict().mean)
+    assert np.isfinite(model.predict().point)
 
 
 def test_a_hole_longer_than_is_walked_is_a_gap_of_its_length():
@@ -33,12 +33,12 @@ def test_a_hole_longer_than_is_walked_is_a_gap_of_its_length():
     model = Prophecy()
     track = model.follow(u, time=60.0 * place)
     assert model._stream.records["count"][0] == place[-1] + 1
-    error = np.abs(track.mean - u)
+    error = np.abs(track.point - u)
     assert error[2001:2050].mean() < 0.5
     assert error[2100:].mean() < 1.1 * error[1000:2000].mean()
     live = Prophecy()
     live.observe(u[:2000], time=60.0 * place[:2000])
-    assert live.predict(time=60.0 * place[2000]).mean == track.mean[2000]
+    assert live.predict(time=60.0 * place[2000]).point == track.point[2000]
 
 
 def test_what_extreme_values_lead_to_can_be_loaded_again():
@@ -51,4 +51,4 @@ def test_what_extreme_values_lead_to_can_be_loaded_again():
         file = io.BytesIO()
         model.save(file)
         file.seek(0)
-        assert Prophecy.load(file).predict().mean == model.predict().mean
+        assert Prophecy.load(file).predict().point == model.predict().point

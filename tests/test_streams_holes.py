@@ -14,8 +14,8 @@ def test_forecasts_after_long_holes_stay_near_what_was_seen(size):
     u = u + size * np.random.default_rng(16).standard_normal(4000)
     model = Prophecy()
     track = model.follow(u, time=60.0 * k + k // 1000 * 1e6)
-    assert np.nanmax(np.abs(track.mean - 10)) < 60  # 2.6e6 before, on a signal between 6 and 14
-    assert np.max((track.upper - track.mean)[[1000, 2000, 3000]]) < 60  # 3e3 before
+    assert np.nanmax(np.abs(track.point - 10)) < 60  # 2.6e6 before, on a signal between 6 and 14
+    assert np.max((track.upper - track.point)[[1000, 2000, 3000]]) < 60  # 3e3 before
     far = model.predict(time=60.0 * k[-1] + 3e6 + 60.0 * 100_000)
     assert 0 < float(far.upper - far.lower) < 500  # 31 000 before, a hundred thousand steps on
 
@@ -30,8 +30,8 @@ def test_stamps_rounded_to_whole_seconds_are_those_of_an_even_grid(step, size):
         model, plain = Prophecy(), Prophecy()
         track, wanted = model.follow(u, time=stamps), plain.follow(u)
         assert model.dt == pytest.approx(step, rel=1e-4)
-        assert np.isfinite(track.mean[100:]).all()
-        np.testing.assert_allclose(track.mean[400:], wanted.mean[400:], atol=1e-9 + 0.3 * size)
+        assert np.isfinite(track.point[100:]).all()
+        np.testing.assert_allclose(track.point[400:], wanted.point[400:], atol=1e-9 + 0.3 * size)
         assert error(track, u) < 1.01 * error(wanted, u) + 1e-11
         assert model.seasons() == pytest.approx(plain.seasons(), rel=1e-3)
         assert "rounded to whole multiples of 1 second" in model.explain()
@@ -43,7 +43,7 @@ def test_holes_among_rounded_stamps_are_gaps_of_their_length():
     u = two_tones(k)
     track = Prophecy().follow(u[keep], time=np.round(k * 1.3333)[keep])
     wanted = Prophecy().follow(np.where(keep, u, np.nan))
-    np.testing.assert_allclose(track.mean[100:], wanted.mean[keep][100:], atol=1e-6)
+    np.testing.assert_allclose(track.point[100:], wanted.point[keep][100:], atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -62,16 +62,16 @@ def test_rows_that_come_twice_are_late_ones():
     model, plain = Prophecy(), Prophecy()
     track, wanted = model.follow(WAVE[order], time=times[order]), plain.follow(WAVE)
     again = np.flatnonzero(np.diff(order, prepend=-1) == 0)
-    assert np.isnan(track.mean[again]).all()
-    np.testing.assert_array_equal(np.delete(track.mean, again), wanted.mean)
+    assert np.isnan(track.point[again]).all()
+    np.testing.assert_array_equal(np.delete(track.point, again), wanted.point)
     other = WAVE[order]
     other[again] += 1.0
-    np.testing.assert_array_equal(np.delete(Prophecy().follow(other, time=times[order]).mean, again), wanted.mean)
+    np.testing.assert_array_equal(np.delete(Prophecy().follow(other, time=times[order]).point, again), wanted.point)
 
 
 def after_holes(track, u, rows):
     """Errors and half widths of the first values after holes."""
-    return np.abs(track.mean - u)[rows], (track.upper - track.mean)[rows]
+    return np.abs(track.point - u)[rows], (track.upper - track.point)[rows]
 
 
 @pytest.mark.parametrize("kind", ["exact", "noisy", "float32"])
@@ -83,7 +83,7 @@ def test_a_signal_that_begins_anew_after_holes_is_not_predicted_beyond_its_range
     u = u.astype(np.float32).astype(np.float64) if kind == "float32" else u
     track = Prophecy().follow(u, time=60.0 * (k + k // 500 * gap))
     errors, halves = after_holes(track, u, np.arange(500, 4000, 500))
-    assert np.nanmax(np.abs(track.mean[200:] - 10)) < 15
+    assert np.nanmax(np.abs(track.point[200:] - 10)) < 15
     assert np.max(halves) < 70
     assert np.mean(errors[1:] <= halves[1:]) >= 5 / 6
 
@@ -139,7 +139,7 @@ def test_a_sine_of_which_nine_in_ten_values_are_missing_is_predicted_to_one_and_
     k, errors = np.arange(4000), []
     for seed in range(6):
         u = np.where(np.random.default_rng(seed).random(4000) < 0.9, np.nan, np.sin(k / 50))
-        errors.append(np.nanmean(np.abs(Prophecy().follow(u).mean - u)[300:]))
+        errors.append(np.nanmean(np.abs(Prophecy().follow(u).point - u)[300:]))
     assert np.mean(errors) < 0.0145
 
 
@@ -150,5 +150,5 @@ def test_values_after_holes_of_any_length_are_learned_from():
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.choice([1, 1, 1, 2, 5], 4000)).astype(float)
         u = two_tones(k) + 0.05 * rng.standard_normal(4000)
-        errors.append(np.mean(np.abs(Prophecy().follow(u, time=times).mean - u)[300:]))
+        errors.append(np.mean(np.abs(Prophecy().follow(u, time=times).point - u)[300:]))
     assert np.mean(errors) < 0.312

@@ -18,7 +18,7 @@ def test_a_sine_of_which_nine_in_ten_values_are_missing_stays_within_reach(seed,
     truth = np.sin(K / 50)
     values = truth + noise * rng.normal(size=len(K))
     values[rng.random(len(K)) < 0.9] = np.nan
-    error = np.abs(truth - Prophecy().follow(values).mean)[500:]
+    error = np.abs(truth - Prophecy().follow(values).point)[500:]
     assert error.max() < 4.0
     assert error.mean() < 0.1
 
@@ -27,7 +27,7 @@ def test_a_line_and_a_parabola_are_continued_across_long_gaps():
     for u in (3.0 * K[:1200], 0.01 * K[:1200] ** 2.0):
         values = u.copy()
         values[1000:1100] = np.nan
-        mean = Prophecy().follow(values).mean
+        mean = Prophecy().follow(values).point
         assert np.abs(mean - u)[500:].max() < 1e-6 * np.ptp(u)
 
 
@@ -138,7 +138,7 @@ def test_the_score_of_an_event_says_how_rare_it_is(share):
         assert of_events[-1].max() < rare + 0.5
         assert score.max() < rare + 0.7
         # After a change of 1 no change of more is expected.
-        assert np.abs(track.mean[300:]).max() <= 2.0
+        assert np.abs(track.point[300:]).max() <= 2.0
     # Of 40 events in a stream the median is uncertain by some 0.2.
     assert np.median(np.concatenate(of_events)) > rare - 0.8
 
@@ -161,16 +161,16 @@ def test_scores_of_values_that_repeat_are_not_rarer_than_they_come(name):
     for least in (1.0, 2.0, 3.0):
         assert np.mean(score >= least) <= 1.3 * 10.0**-least
     assert score.max() < 6.0
-    error, copied = track.mean[2000:] - u[2000:], np.diff(u)[1999:]
+    error, copied = track.point[2000:] - u[2000:], np.diff(u)[1999:]
     assert np.mean(error**2) < 1.18 * np.mean(copied**2)  # a telegraph is 7 % (root mean square) worse than copying
-    assert track.mean[2000:].min() >= u.min() - 1e-9 or name in ("counts", "rain")
+    assert track.point[2000:].min() >= u.min() - 1e-9 or name in ("counts", "rain")
 
 
 def test_a_stream_at_rest_for_thousands_of_values_never_predicts_nan():
     """Scales below 1e-300 overflowed when a season was taken up after a long rest."""
     rng = np.random.default_rng(40)
     rng.random(8000)
-    assert np.isfinite(Prophecy().follow((rng.random(8000) < 0.002) * 1.0).mean[1:]).all()
+    assert np.isfinite(Prophecy().follow((rng.random(8000) < 0.002) * 1.0).point[1:]).all()
 
 
 @pytest.mark.parametrize(("period", "least"), [(6, 0.25), (12, 0.1), (24, 0.1)])
@@ -258,7 +258,7 @@ def test_the_live_alarm_of_a_missing_value_is_nan_as_in_follow():
 def test_before_the_first_value_a_time_changes_nothing():
     model = Prophecy()
     assert model.score(1.0, time=10.0) == 0.0
-    assert np.isnan(model.predict(time=10.0).mean)
+    assert np.isnan(model.predict(time=10.0).point)
     model.observe(1.0, time=10.0)
     model.observe(2.0, time=11.0)
     assert model.count == 2
@@ -303,7 +303,7 @@ def events(u, rate=1e-3):
         piece = u[first : first + 700]
         track = model.follow(piece, 1 - rate)
         flags = (track.score > -np.log10(rate / 2)) | (track.alarm >= 1 - rate / 2)
-        parts = (piece, piece - track.mean, track.lower, track.upper, track.score, track.alarm)
+        parts = (piece, piece - track.point, track.lower, track.upper, track.score, track.alarm)
         found.add(np.nan_to_num(np.column_stack(parts)), first, flags, model.seasons())
     return found.finish(model.seasons())
 

@@ -42,13 +42,13 @@ def test_one_value_at_a_time_and_a_whole_array_and_many_series_agree_to_the_last
     at_a_moment = []
     for row in ALL.T:
         moments.observe(row)
-        at_a_moment.append(moments.predict().mean)
+        at_a_moment.append(moments.predict().point)
     np.testing.assert_array_equal(np.array(at_a_moment).T, together)
     for row, y in zip(ALL, together, strict=True):
         model, alone = Prophecy(), []
         for value in row:
             model.observe(float(value))
-            alone.append(model.predict().mean)
+            alone.append(model.predict().point)
         np.testing.assert_array_equal(alone, y)
 
 
@@ -58,7 +58,7 @@ def test_pieces_of_any_length_make_the_whole(cuts, series):
     u, whole, pieces = SERIES[series], Prophecy(context=50), Prophecy(context=50)
     track = whole.follow(u)
     parts = [pieces.follow(part) for part in np.split(u, sorted(cuts)) if len(part)]
-    for name in ("mean", "lower", "upper", "score"):
+    for name in ("point", "lower", "upper", "score"):
         np.testing.assert_array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(track, name))
     np.testing.assert_array_equal(pieces._stream.regular_context(), whole._stream.regular_context())
     assert pieces._stream.records.tobytes() == whole._stream.records.tobytes()
@@ -100,7 +100,7 @@ def test_values_that_always_come_after_gaps_teach(gaps, by_time):
         seen = clean[::2]
     assert np.isfinite(track.upper[3:]).all()
     # "hold" was asked to take the last value for true in every gap, so it remembers a staircase.
-    assert np.abs(track.mean - seen)[500:].max() < (1e-9 if gaps == "predict" else 0.06)
+    assert np.abs(track.point - seen)[500:].max() < (1e-9 if gaps == "predict" else 0.06)
     assert np.median(track.score[500:]) > 0.1
 
 
@@ -110,7 +110,7 @@ def test_a_walk_seen_every_few_steps_is_predicted_as_well_as_it_can_be(every):
     u = np.where(np.arange(len(walk)) % every, np.nan, walk)
     track = Prophecy().follow(u)
     here = slice(1000 * every, None, every)
-    error = (track.mean - walk)[here]
+    error = (track.point - walk)[here]
     assert np.sqrt(np.mean(error**2)) == pytest.approx(np.sqrt(every), rel=0.06)
     assert np.mean((track.lower <= walk)[here] & (walk <= track.upper)[here]) == pytest.approx(0.9, abs=0.015)
     assert np.mean(track.score[here] > 1.0) == pytest.approx(0.1, abs=0.015)
@@ -137,12 +137,12 @@ def test_a_corrected_gap_is_the_memory_of_the_line(gaps, seed):
     for length in gaps:
         value = float(rng.normal())
         records = model._stream.records
-        path = [model.predict().mean]
+        path = [model.predict().point]
         rolled = Prophecy()
         rolled._stream.records, rolled._stream.rings = records.copy(), model._stream.rings.copy()
         for _ in range(length):
             rolled.observe(np.nan)
-            path.append(rolled.predict().mean)
+            path.append(rolled.predict().point)
         model.observe([np.nan] * length + [value])
         if model.count == length + 1:  # before the first value there is no path
             twin.observe(value)
@@ -172,20 +172,20 @@ def test_scores_end_at_15():
     model = Prophecy()
     model.observe(u)
     assert model.score(1e75) == 15.0
-    assert 0.0 <= model.score(model.predict().mean) < 1e-3
+    assert 0.0 <= model.score(model.predict().point) < 1e-3
 
 
 def test_nothing_known_is_nan():
     """Entry 8 of the defects."""
     model = Prophecy()
     track = model.follow([np.nan, np.nan, 2.0, 2.5])
-    assert np.isnan(track.mean[:3]).all()
-    assert track.mean[3] == 2.0
+    assert np.isnan(track.point[:3]).all()
+    assert track.point[3] == 2.0
     channels = Prophecy(2)
     channels.observe([[1.0, np.nan], [2.0, np.nan]])
     ahead = channels.predict()
-    assert np.isfinite(ahead.mean[0])
-    assert np.isnan([ahead.mean[1], ahead.lower[1], ahead.upper[1], channels.derivative()[1]]).all()
+    assert np.isfinite(ahead.point[0])
+    assert np.isnan([ahead.point[1], ahead.lower[1], ahead.upper[1], channels.derivative()[1]]).all()
 
 
 def test_a_context_too_short_for_forecasts_is_called_so():

@@ -89,7 +89,7 @@ def test_every_setting_reaches_the_table_and_nothing_else_changes(path):
 
 def said(settings: Settings, u, time=None, gaps="predict"):
     track = Prophecy(settings=settings, gaps=gaps).follow(u, time=time)
-    return np.concatenate([track.mean, track.upper, track.score, track.alarm])
+    return np.concatenate([track.point, track.upper, track.score, track.alarm])
 
 
 EVENTS = DAY.copy()
@@ -150,7 +150,7 @@ def test_each_guard_serves_the_case_that_its_reason_names():
     times = k + rng.uniform(-0.1, 0.1, 4000)
     line = 0.3 * times + 5.0
     errors = [
-        np.mean((Prophecy(settings=settings).follow(line, time=times).mean - line)[500:] ** 2)
+        np.mean((Prophecy(settings=settings).follow(line, time=times).point - line)[500:] ** 2)
         for settings in _with_and_without("clock.better", 1e-300)
     ]
     assert errors[0] < 1e-9 * errors[1]
@@ -183,10 +183,10 @@ def test_settings_as_far_off_as_files_may_hold_them_give_numbers(path, factor):
     for time in (None, JITTER[:600], RANDOM[:600]):
         model = Prophecy(settings=settings)
         track = model.follow(np.where(K[:600] % 50 == 7, np.nan, DAY[:600]), time=time)
-        late = np.isnan(track.mean)
+        late = np.isnan(track.point)
         assert np.isfinite(track.upper[~late][1:]).all()
         assert late.sum() < 300
-        assert np.isfinite(model.predict().mean)
+        assert np.isfinite(model.predict().point)
 
 
 def rewritten(path, header_of):

@@ -119,7 +119,7 @@ def test_reading_is_the_one_of_the_documentation(name):
             for level in (0.2, 0.6, 0.9, 0.97, 0.999, 0.99999):
                 ahead = model.predict(level)
                 mean, half = slow.read(level)
-                assert ahead.mean == mean
+                assert ahead.point == mean
                 assert ahead.upper == pytest.approx(mean + half, rel=1e-12)
             for guess in (mean, mean + 0.3 * half, mean - half, mean + 4 * half, mean + 1e6):
                 assert model.score(guess) == pytest.approx(slow.score(guess), rel=1e-9, abs=1e-9)

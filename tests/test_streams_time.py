@@ -40,7 +40,7 @@ def test_lines_and_parabolas_taken_at_jittering_stamps_are_predicted_as_at_any_o
     times = k + rng.uniform(-0.1, 0.1, len(k))
     u = times**power / 10**power + size * rng.standard_normal(len(k))
     track = Prophecy().follow(u, time=times)
-    assert np.mean(np.abs(track.mean[1500:] - u[1500:])) < most
+    assert np.mean(np.abs(track.point[1500:] - u[1500:])) < most
 
 
 @pytest.mark.parametrize("step", [1.333, 1.49, 1.51, 7.3])
@@ -48,7 +48,7 @@ def test_the_phase_of_rounded_stamps_is_not_lost_when_their_errors_wrap(step):
     """Steps of 1.333 s in whole seconds are off by up to a sixth for 500 of them, then by as much the other way."""
     k = np.arange(3000)
     u = np.sin(k / 10)
-    apart = Prophecy().follow(u, time=np.round(step * k)).mean - Prophecy().follow(u).mean
+    apart = Prophecy().follow(u, time=np.round(step * k)).point - Prophecy().follow(u).point
     assert np.abs(apart[128:]).max() < 1e-9
 
 
@@ -59,7 +59,7 @@ def test_a_clock_that_begins_to_drift_is_followed():
     model = Prophecy()
     track = model.follow(u, time=true + rng.uniform(-0.05, 0.05, len(k)))
     assert model.dt == pytest.approx(1.0005, abs=1e-4)
-    assert np.mean(np.abs(track.mean - u)[4500:]) < 1.05 * np.mean(np.abs(track.mean - u)[1500:3000])
+    assert np.mean(np.abs(track.point - u)[4500:]) < 1.05 * np.mean(np.abs(track.point - u)[1500:3000])
 
 
 def test_holes_are_gaps_of_the_right_length_whatever_their_stamps_jitter_by():
@@ -68,7 +68,7 @@ def test_holes_are_gaps_of_the_right_length_whatever_their_stamps_jitter_by():
     plain = Prophecy()
     nans = plain.follow(np.where(keep, WAVE, np.nan))
     track = Prophecy().follow(WAVE[keep], time=stamps[keep])
-    np.testing.assert_allclose(track.mean[300:], nans.mean[keep][300:], atol=0.02)
+    np.testing.assert_allclose(track.point[300:], nans.point[keep][300:], atol=0.02)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
@@ -121,7 +121,7 @@ def test_where_a_stream_is_cut_changes_nothing(cuts, jitter):
     track = whole.follow(WAVE, time=times)
     pieces = Prophecy()
     parts = [pieces.follow(WAVE[part], time=times[part]) for part in np.split(K, cuts)]
-    for name in ("mean", "upper", "score", "alarm"):
+    for name in ("point", "upper", "score", "alarm"):
         np.testing.assert_array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(track, name))
 
 
@@ -132,14 +132,14 @@ def test_late_values_are_not_predicted_but_put_where_they_belong():
     late, left_out = Prophecy(), Prophecy()
     track = late.follow(WAVE[order], time=times[order])
     came_late = np.flatnonzero(np.diff(times[order], prepend=-1.0) < 0)
-    assert np.isnan(track.mean[came_late]).all()
-    assert np.isfinite(np.delete(track.mean, came_late)[1:]).all()
+    assert np.isnan(track.point[came_late]).all()
+    assert np.isfinite(np.delete(track.point, came_late)[1:]).all()
     np.testing.assert_array_equal(late._stream.regular_context()[0], WAVE)  # `forecast` has every value
     gaps = left_out.follow(np.where(np.isin(K, order[came_late]), np.nan, WAVE), time=times)
     on_time = np.delete(np.arange(1200), came_late)
     kept = ~np.isin(K, order[came_late])
-    apart = np.mean(np.abs(track.mean - WAVE[order])[on_time][400:])
-    assert apart < 1.01 * np.mean(np.abs(gaps.mean - WAVE)[kept][400:])
+    apart = np.mean(np.abs(track.point - WAVE[order])[on_time][400:])
+    assert apart < 1.01 * np.mean(np.abs(gaps.point - WAVE)[kept][400:])
 
 
 def test_a_clock_set_back_is_followed():
@@ -147,10 +147,10 @@ def test_a_clock_set_back_is_followed():
     back = np.where(K < 600, times, times - 3600.0)
     model = Prophecy()
     track = model.follow(WAVE, time=back)
-    assert np.isnan(track.mean[600 : 600 + DEFAULT.clock.late - 1]).all()
-    assert np.isfinite(track.mean[604:]).all()
+    assert np.isnan(track.point[600 : 600 + DEFAULT.clock.late - 1]).all()
+    assert np.isfinite(track.point[604:]).all()
     assert error(track, WAVE, 700) < 1.05 * error(Prophecy().follow(WAVE), WAVE, 700)
-    assert np.isfinite(model.forecast(10).mean).all()
+    assert np.isfinite(model.forecast(10).point).all()
 
 
 def test_a_clock_that_was_not_set_costs_no_memory():
@@ -159,8 +159,8 @@ def test_a_clock_that_was_not_set_costs_no_memory():
     model = Prophecy()
     model.observe(np.sin(np.arange(100) / 5.0), time=times)
     ahead = model.forecast(10)
-    assert ahead.mean.shape == (10,)
-    np.testing.assert_allclose(ahead.mean, np.sin((99 + np.arange(1, 11)) / 5.0), atol=0.3)
+    assert ahead.point.shape == (10,)
+    np.testing.assert_allclose(ahead.point, np.sin((99 + np.arange(1, 11)) / 5.0), atol=0.3)
     assert model._stream.regular_context().shape[1] <= 110
 
 
@@ -172,11 +172,11 @@ def test_steps_below_the_resolution_of_the_stamps_are_steps():
         model.observe(value)
     plain = Prophecy(dt=1.0)
     plain.observe([1.0, 2.0, 3.0, 4.0])
-    assert model.predict().mean == plain.predict().mean
+    assert model.predict().point == plain.predict().point
     nano = Prophecy()
     nano.observe(WAVE, time=1.7e18 + 1e6 * K)
     assert nano.dt == pytest.approx(1e6, rel=1e-3)
-    assert nano.predict().mean == pytest.approx(Prophecy().follow(WAVE).mean[-1], abs=0.5)
+    assert nano.predict().point == pytest.approx(Prophecy().follow(WAVE).point[-1], abs=0.5)
     for time in (np.inf, np.nan, -np.inf):
         with pytest.raises(ValueError, match="time must"):
             model.predict(time=time)
@@ -195,7 +195,7 @@ def test_intervals_widen_across_gaps_of_any_length():
         gap = Prophecy()
         gap.observe(np.append(WAVE, [np.nan] * count))
         ahead = model.predict(time=K[-1] + 1.0 + count)
-        assert (float(ahead.mean), float(ahead.upper)) == (gap.predict().mean, gap.predict().upper)
+        assert (float(ahead.point), float(ahead.upper)) == (gap.predict().point, gap.predict().upper)
 
 
 def test_forecast_sees_holes_between_timestamps():
@@ -218,7 +218,7 @@ def test_a_saved_stream_goes_on_to_the_last_bit_whatever_its_times_are(tmp_path)
         other = Prophecy.load(tmp_path / "model")
         for part in (model, other):
             part.observe(WAVE[split:], time=times[split:])
-        assert (model.predict().mean, model.predict().upper) == (other.predict().mean, other.predict().upper)
+        assert (model.predict().point, model.predict().upper) == (other.predict().point, other.predict().upper)
         assert model.explain() == other.explain()
 
 
@@ -265,8 +265,8 @@ def said_live(u, times, rtol):
     for k in range(len(u)):
         ahead, score = live.predict(time=times[k]), live.score(u[k], time=times[k])
         live.observe(u[k], time=times[k])
-        said = (ahead.mean, ahead.upper, score, live.alarm())
-        wanted = (track.mean[k], track.upper[k], track.score[k], track.alarm[k])
+        said = (ahead.point, ahead.upper, score, live.alarm())
+        wanted = (track.point[k], track.upper[k], track.score[k], track.alarm[k])
         np.testing.assert_allclose(said, wanted, rtol=rtol, atol=1e-12)
     return track
 
@@ -286,8 +286,8 @@ def test_nanoseconds_with_a_step_given_in_seconds_become_a_grid_of_nanoseconds()
     model.observe(WAVE[:300], time=1.7e18 + 1e9 * K[:300])
     plain.observe(WAVE[:300])
     assert model.dt == pytest.approx(1e9, rel=1e-3)
-    assert model.predict().mean == pytest.approx(plain.predict().mean, abs=0.05)
-    assert model.forecast(5).mean.shape == (5,)
+    assert model.predict().point == pytest.approx(plain.predict().point, abs=0.05)
+    assert model.forecast(5).point.shape == (5,)
 
 
 def test_a_sensor_that_reports_only_changes_is_held_between_them():
@@ -297,7 +297,7 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
     model = Prophecy(dt=1.0, gaps="hold")
     track = model.follow(level[changed], time=changed.astype(float))
     copying = np.mean(np.abs(np.diff(level[changed])))
-    assert np.mean(np.abs(track.mean - level[changed])[50:]) < 1.1 * copying
+    assert np.mean(np.abs(track.point - level[changed])[50:]) < 1.1 * copying
     assert np.isfinite(track.upper[50:]).all()
 
 
@@ -327,7 +327,7 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     streams.take(which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
     for i in range(n):
         track = Prophecy().follow(values[i], time=times[i])
-        np.testing.assert_array_equal(out[which[order] == i, 0], track.mean)
+        np.testing.assert_array_equal(out[which[order] == i, 0], track.point)
         np.testing.assert_array_equal(out[which[order] == i, 3], track.alarm)
     assert (passed[which[order] == 1][1:] == 60.0).all()
     ahead = np.empty((n, 3))
@@ -358,7 +358,7 @@ def test_dates_missing_values_and_steps_come_as_python_has_them():
     model.observe([*WAVE[:59].tolist(), None], time=days)
     plain.observe(np.append(WAVE[:59], np.nan))
     assert model.dt == 86400.0
-    assert model.predict().mean == plain.predict().mean
+    assert model.predict().point == plain.predict().point
     for step in (np.timedelta64(1, "h"), datetime.timedelta(hours=1)):
         assert Prophecy(dt=step).dt == 3600.0
     with pytest.raises(ValueError, match="dt must be positive"):
@@ -382,7 +382,7 @@ def test_what_is_said_live_is_what_follow_says_when_clocks_are_set():
     times[1200] += 1e12
     times[1300:] -= 7200
     track = said_live(u, times, rtol=1e-9)
-    assert np.isnan(track.mean).sum() == 1 + 1 + 3 + 3
+    assert np.isnan(track.point).sum() == 1 + 1 + 3 + 3
 
 
 @pytest.mark.parametrize("size", [0.0, 0.1])
@@ -393,7 +393,7 @@ def test_a_wild_stamp_now_and_then_costs_nothing(size):
     times = k.astype(float)
     times[500::100] += 1e12
     track = Prophecy().follow(u, time=times)
-    np.testing.assert_allclose(track.mean[1:], Prophecy().follow(u).mean[1:], rtol=1e-9)
+    np.testing.assert_allclose(track.point[1:], Prophecy().follow(u).point[1:], rtol=1e-9)
 
 
 @pytest.mark.parametrize("times", [K[::-1].astype(float), np.full(1200, 5.0)])

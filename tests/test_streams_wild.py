@@ -48,7 +48,7 @@ def test_after_spikes_of_any_size_all_is_as_it_would_have_been(name, places, siz
         wild[list(places)] = size
         without, after = Prophecy().follow(u), Prophecy().follow(wild)
         half = 0.5 * (without.upper - without.lower)
-        apart = np.abs(after.mean - without.mean) / half
+        apart = np.abs(after.point - without.point) / half
         wider = (after.upper - after.lower) / (without.upper - without.lower)
         rest = np.ones(N, bool)
         for place in places:
@@ -57,8 +57,8 @@ def test_after_spikes_of_any_size_all_is_as_it_would_have_been(name, places, siz
         assert apart[later].max() < 1.0
         assert wider[later].min() > 0.5
         assert wider[later].max() < 2.5
-        error = np.abs(after.mean - u)[later].mean()
-        assert error < 1.05 * np.abs(without.mean - u)[later].mean() + 0.02 * deviation
+        error = np.abs(after.point - u)[later].mean()
+        assert error < 1.05 * np.abs(without.point - u)[later].mean() + 0.02 * deviation
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -82,9 +82,9 @@ def test_a_step_of_any_size_is_followed_within_a_few_values_and_named_a_shift(na
         u[PLACES[0] :] += size
         track = Prophecy().follow(u)
         half = 0.5 * (without.upper - without.lower)
-        error = np.abs(track.mean - u)[PLACES[0] + 4 :]
+        error = np.abs(track.point - u)[PLACES[0] + 4 :]
         assert error[:20].max() < 3 * half[PLACES[0] :].max()
-        assert error.mean() < 1.5 * np.abs(without.mean - streams(seed)[name][0])[PLACES[0] + 4 :].mean()
+        assert error.mean() < 1.5 * np.abs(without.point - streams(seed)[name][0])[PLACES[0] + 4 :].mean()
         found = [event for event in events(u) if event.first >= PLACES[0]]
         assert [(event.kind, event.first) for event in found[:1]] == [("shift", PLACES[0])]
 
@@ -112,7 +112,7 @@ def test_what_is_wild_again_and_again_becomes_usual():
     rng = np.random.default_rng(3)
     k = np.arange(4000)
     u = rng.standard_normal(4000) + 30.0 * (k % 48 == 7)
-    error = np.abs(Prophecy().follow(u).mean - u)[2000:]
+    error = np.abs(Prophecy().follow(u).point - u)[2000:]
     assert error[k[2000:] % 48 == 7].mean() < 3.0
 
 
@@ -127,7 +127,7 @@ def test_a_spike_at_irregular_times_or_in_a_young_stream_is_not_believed_either(
             continue  # times are taken as irregular once that is known
         track, without = Prophecy().follow(wild, time=time), Prophecy().follow(u, time=time)
         assert track.alarm[place] >= (0.999 if place > 200 else 0.0)
-        assert np.abs(track.mean - without.mean)[place + 4 :].max() < 10.0
+        assert np.abs(track.point - without.point)[place + 4 :].max() < 10.0
         width, usual = track.upper - track.lower, without.upper - without.lower
         # Across a long pause intervals are wide with or without the spike.
         widest = max(3 * np.nanmedian(usual), 1.01 * usual[place + 4 :].max())

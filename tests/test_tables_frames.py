@@ -85,6 +85,12 @@ def test_an_index_of_dates_stays_an_index():
     assert prophecy.forecast(years, 2).to_frame().index.tolist() == [2020, 2021]
 
 
+def test_rows_chosen_from_a_frame_keep_its_column_of_dates():
+    """Their index has gaps, and is no clock for that."""
+    table = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "v": DAY[:60]})
+    assert prophecy.forecast(table[table.index >= 10], 2).index.tolist() == [*pd.date_range("2024-03-01", periods=2)]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_sorting_gaps_and_averages_are_said(library):
     rows = np.delete(RNG.permutation(240), [10, 20, 30])
@@ -450,7 +456,7 @@ def test_following_a_frame_is_following_its_rows_in_order_with_gaps(library):
     values = np.full(240, np.nan)
     values[rows] = DAY[rows]
     plain = prophecy.Prophecy().follow(values)
-    assert np.array_equal(track.mean, plain.mean, equal_nan=True)
+    assert np.array_equal(track.point, plain.point, equal_nan=True)
     made = track.to_frame()
     assert type(made) is type(frame(library, v=[1.0]))
     assert np.array_equal(column(made, "score"), plain.score, equal_nan=True)
@@ -466,13 +472,13 @@ def test_tracks_keep_the_index_and_draw_themselves():
     assert made.index[2] == HOURS[1]
     figure = track.plot()
     assert len(figure.axes) == 2
-    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), track.mean[:, 0], equal_nan=True)
+    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), track.point[:, 0], equal_nan=True)
     assert len(track.plot(interactive=True).data) == 8
     assert len(prophecy.Prophecy().follow(DAY).plot().axes) == 1
     uneven = pd.Series(
         np.sin(np.sort(RNG.uniform(0, 50, 300))), index=pd.to_datetime(np.sort(RNG.uniform(0, 50, 300)), unit="s")
     )
-    assert np.isfinite(prophecy.Prophecy().follow(uneven).mean[5:]).all()
+    assert np.isfinite(prophecy.Prophecy().follow(uneven).point[5:]).all()
 
 
 def test_failures_in_a_list_have_their_own_places():

@@ -9,7 +9,7 @@ WAVE = np.sin(K / 9.0) + 0.05 * RNG.standard_normal(1200)
 
 def error(track, u, after=400):
     """Mean absolute error of the means said before each value, from row `after` on."""
-    return float(np.nanmean(np.abs(track.mean[after:] - u[after:])))
+    return float(np.nanmean(np.abs(track.point[after:] - u[after:])))
 
 
 def two_tones(k):

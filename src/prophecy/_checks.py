@@ -163,9 +163,9 @@ def choice(name: str, value: object, options: Sequence[str]) -> str:
     return value
 
 
-def function(name: str, value: object) -> None:
+def function(name: str, value: object, example: str) -> None:
     if not callable(value):
-        raise TypeError(f"{name} must be a function, got {value!r}")
+        raise TypeError(f"{name} must be a function, such as {example}, got {value!r}")
 
 
 def seasons(value: float | Sequence[float] | None) -> NDArray[np.float64] | None:

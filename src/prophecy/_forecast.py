@@ -54,6 +54,14 @@ class QuantileGrid:
     between: Array | None = None
 
     @classmethod
+    def split_normal(cls, median: Values, lower: Values, upper: Values, level: float) -> QuantileGrid:
+        """Half a normal distribution on either side of the median, as wide as the interval."""
+        middle, edge = np.asarray(median, dtype=np.float64), _normal_score(np.array(0.5 + level / 2))
+        scores = (_normal_score(PROBABILITIES) / edge).reshape(-1, *[1] * middle.ndim)
+        width = np.where(scores < 0, middle - lower, np.asarray(upper) - middle)
+        return cls(middle + scores * np.where(scores == 0, 0.0, width))
+
+    @classmethod
     def of(cls, values: Array, next_step: Array | None = None, between: Array | None = None) -> QuantileGrid:
         """Sorted outwards from the median, so that no two quantiles cross and the median stays as it is."""
         above = np.maximum.accumulate(values[_MIDDLE:], axis=0)
@@ -65,9 +73,12 @@ class QuantileGrid:
         return self._at(np.broadcast_to(_normal_score(q).reshape(-1, *[1] * len(shape)), (len(q), *shape)))
 
     def mean(self) -> Array:
-        """The integral of the quantiles over q, exact for the lines between them and the tails beyond."""
-        middle = self.values[_MIDDLE]
-        return np.asarray(middle + np.tensordot(_mean_weights(), self.values - middle, 1))
+        """The integral of the quantiles over q, exact for the lines between them and the tails beyond; the median where
+        it differs by rounding alone, or where the quantiles are infinite."""
+        middle, rounding = self.values[_MIDDLE], 4 * np.finfo(np.float64).eps * np.abs(self.values).max(axis=0)
+        with np.errstate(invalid="ignore"):
+            lean = np.tensordot(_mean_weights(), self.values - middle, 1)
+        return np.asarray(middle + np.where(np.abs(lean) > rounding, lean, 0.0))
 
     def samples(self, n: int, seed: int) -> Array:
         """Paths whose marginals are those of `quantile`: a Gaussian copula over time and variables."""
@@ -86,41 +97,9 @@ class QuantileGrid:
         right = np.clip(np.searchsorted(knots, scores), 1, len(knots) - 1)
         low, high = (np.take_along_axis(self.values, place, axis=0) for place in (right - 1, right))
         share = (scores - knots[right - 1]) / (knots[right] - knots[right - 1])
-        return np.where(share == 1, high, low + share * (high - low))
-
-
-@dataclass(frozen=True, eq=False)
-class SplitNormal:
-    """Half a normal distribution on either side of the median, as wide as the interval."""
-
-    median: Values
-    lower: Values
-    upper: Values
-    level: float
-
-    def quantile(self, q: Array) -> Array:
-        score = _normal_score(q).reshape(-1, *[1] * np.ndim(self.median))
-        return self._at(score)
-
-    def mean(self) -> Array:
-        """Half of the mean of a half normal distribution from the median, towards the wider side."""
-        median = np.asarray(self.median, dtype=np.float64)
-        above, below = np.asarray(self.upper) - median, median - self.lower
-        lean = np.subtract(above, below, out=np.zeros(median.shape), where=np.asarray(above != below))
-        rounding = 4 * np.finfo(np.float64).eps * (np.abs(self.upper) + np.abs(self.lower))
-        lean = np.where(np.abs(lean) > rounding, lean, 0.0)
-        return np.asarray(median + lean / (self._edge() * np.sqrt(2 * np.pi)))
-
-    def samples(self, n: int, seed: int) -> Array:
-        return self._at(np.random.default_rng(seed).standard_normal((n, *np.shape(self.median))))
-
-    def _edge(self) -> float:
-        return float(_normal_score(np.array(0.5 + self.level / 2)))
-
-    def _at(self, score: Array) -> Array:
-        median = np.asarray(self.median)
-        width = np.where(score < 0, median - self.lower, np.asarray(self.upper) - median)
-        return np.asarray(median + np.where(score == 0, 0.0, score / self._edge()) * width)
+        with np.errstate(invalid="ignore"):
+            between = low + share * (high - low)
+        return np.where(share == 1, high, np.where(np.isinf(low), low, between))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,10 +138,7 @@ class Forecast:
     def of_one(cls, point: float, lower: float, upper: float, level: float, method: str) -> Forecast:
         """One value, made in a third of the time: the other fields keep their defaults, which are the class's."""
         made = object.__new__(cls)
-        fields = made.__dict__
-        fields["point"], fields["lower"], fields["upper"], fields["level"], fields["method"] = (
-            point, lower, upper, level, method,
-        )  # fmt: skip
+        made.__dict__.update(point=point, lower=lower, upper=upper, level=level, method=method)
         return made
 
     @classmethod
@@ -186,14 +162,14 @@ class Forecast:
     def __repr__(self) -> str:
         return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from prophecy.tables.pictures import of_forecasts
 
-        return of_forecasts(repr(self).strip("<>").partition(";")[0], {"": self})
+        return None if np.ndim(self.point) == 0 else of_forecasts(repr(self).strip("<>").partition(";")[0], {"": self})
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""
-        asked = np.asarray(q, dtype=np.float64)
+        asked = _checks.real_array("q", q).astype(np.float64)
         if asked.ndim > 1 or not ((asked > 0) & (asked < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, a number or (n,), got {q!r}")
         found = self._distribution().quantile(np.atleast_1d(asked))
@@ -201,9 +177,7 @@ class Forecast:
 
     def samples(self, n: int, seed: int = 0) -> Array:
         """n paths, (n, *shape of the point), whose values at every step have the quantiles of `quantile`."""
-        if int(n) != n or n < 1:
-            raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-        return self._distribution().samples(int(n), seed)
+        return self._distribution().samples(_checks.whole("n", n), _checks.whole("seed", seed, least=0))
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
         """A frame of the kind the series came in: a row for each time, columns point, lower, upper, and q0.1 … for the
@@ -220,10 +194,12 @@ class Forecast:
         """
         from prophecy.tables.pictures import plot_forecasts
 
+        if np.ndim(self.point) == 0:
+            raise ValueError("one value makes no picture; draw the track that follow() returns, or forecast more steps")
         return plot_forecasts({"": self}, path, interactive, **options)
 
     def _distribution(self) -> Distribution:
-        return self.distribution or SplitNormal(self.point, self.lower, self.upper, self.level)
+        return self.distribution or QuantileGrid.split_normal(self.point, self.lower, self.upper, self.level)
 
     def equations(self, dt: float | None = None, names: Sequence[str] | None = None) -> Any:
         """The differential equations behind the point (`prophecy.laws.equations`); None where none were found.

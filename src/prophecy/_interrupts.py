@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 GRACE = 1.0  # seconds
-INTERRUPTED = 130  # exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it
+INTERRUPTED, PIPE = 130, 141  # exit codes: 128 + the signals SIGINT and SIGPIPE, as shells report them
 
 _pressed = _noticed = 0  # how often Ctrl-C came, and how many of these were raised
 _waiting = False
@@ -76,20 +76,31 @@ def command(run: Callable[[], object]) -> None:
     """Run a command that holds Ctrl-C back for the rest of this process, which ends when nothing asks for it in time.
     SIGTERM is the same to it, so that it ends with a sentence too.
 
-    A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine.
+    A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine. One
+    whose output nobody reads any more (`… | head`) ends without a word.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         if _main_thread() and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _press_and_watch)
     try:
-        run()
+        try:
+            run()
+        finally:
+            with contextlib.suppress(AttributeError, ValueError):  # no stdout, or a closed one
+                sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+        sys.exit(PIPE)
     except SystemExit as end:
         if _noticed and end.code == INTERRUPTED:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
             _leave()
         raise
+
+
+def discard_output() -> None:
+    """Python must not flush into a closed pipe again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

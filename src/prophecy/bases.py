@@ -34,7 +34,7 @@ class _Memory(_checks.Frozen):
 
     def __post_init__(self) -> None:
         order = _checks.whole("order of B", len(np.atleast_1d(self.B)))
-        _checks.function("functions", self.functions)
+        _checks.function("functions", self.functions, "lambda ages: np.ones((len(ages), 1))")
         self._freeze(A=(order, order), B=(order,), newest=(order,), oldest=(order,))
 
     def _evaluate(self, ages: ArrayLike, window: float, timescale: float, unit: float = 1.0) -> Array:

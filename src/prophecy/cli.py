@@ -40,7 +40,7 @@ def _main() -> None:
         nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if sys.argv[1:] == ["--version"]:
-        _print_version()  # without loading the commands
+        print(f"prophecy {__version__}")  # without loading the commands
         return
     app = typer.Typer(
         name="prophecy",
@@ -53,7 +53,7 @@ def _main() -> None:
     def root(version: bool = option) -> None:
         """With a callback, Typer expects the name of a command even where only one is registered."""
         if version:
-            _print_version()
+            print(f"prophecy {__version__}")
             raise typer.Exit
 
     app.callback(invoke_without_command=True)(root)
@@ -89,10 +89,6 @@ def _summary(name: str) -> str:
     tree = ast.parse((Path(__file__).parent / "commands" / f"{COMMANDS[name]}.py").read_text(encoding="utf-8"))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     return ast.get_docstring(function) or ""
-
-
-def _print_version() -> None:
-    print(f"prophecy {__version__}")
 
 
 if __name__ == "__main__":

@@ -115,8 +115,8 @@ def next_value(
     1.667
     """
     dt, rule = _checks.positive("dt", dt), _checks.choice("rule", rule, RULES)
-    _checks.function("construction", construction)
-    _checks.function("memory", memory)
+    _checks.function("construction", construction, "prophecy.derivative")
+    _checks.function("memory", memory, "prophecy.discretize.zoh")
     if isinstance(basis, ScaledBasis):
         if rule == "twice":
             raise ValueError("rule 'twice' is for constant systems (App. C.2); for LegS use 'trapezoid' or 'euler'")

@@ -117,6 +117,8 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
     >>> pinball([3.0, 1.0], [2.0, 2.0], q=0.9)
     array([0.9, 0.1])
     """
+    if not 0 < q < 1:
+        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
     off = np.asarray(truth, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.asarray(np.maximum(q * off, (q - 1) * off), dtype=np.float64)
 

@@ -75,7 +75,7 @@ def exact(
         raise ValueError(
             f"derivative {derivative} of polynomials up to degree {degree} is 0; use degree >= {derivative}"
         )
-    if not np.isfinite(horizon):
+    if not isinstance(horizon, int | float | np.number) or not np.isfinite(horizon):
         raise ValueError(f"horizon must be a finite number of steps, got {horizon}")
     pair, samples = memory(basis.A, basis.B, dt), basis.timescale / dt
     best = _Conditions.of(pair, samples, degree)

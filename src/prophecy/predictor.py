@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy.engines import run
-from prophecy.engines.stream import LENGTH, SystemStream, stream, streams
+from prophecy.engines.stream import stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
@@ -44,13 +44,12 @@ class Predictor:
 
     def __init__(self, system: System | ScaledSystem, channels: int | None = None, gaps: str = "raise") -> None:
         if not isinstance(system, System | ScaledSystem):
-            raise TypeError(f"system must be a System or a ScaledSystem, got {type(system).__name__}")
+            raise TypeError(f"system must be a System, such as next_value(basis, dt), got a {type(system).__name__}")
         self._system = system
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
-        # Single numbers up to this size go to a `SystemStream`, where it gives the numbers of the step.
+        # Single numbers up to this size go to a stream of compiled steps, where it gives the numbers of the step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
-        self._spare: SystemStream | None = None
         self.reset()
 
     def __repr__(self) -> str:
@@ -67,7 +66,7 @@ class Predictor:
     @property
     def count(self) -> int:
         """How many moments have been observed."""
-        return self._count + (0 if self._stream is None else len(self._stream.pending))
+        return self._count if self._stream is None else int(self._stream.count)
 
     @property
     def state(self) -> Array:
@@ -83,12 +82,12 @@ class Predictor:
         self._low = np.full(width, np.inf, self._system.dtype)
         self._high = np.full(width, -np.inf, self._system.dtype)
         self._count = 0
-        self._stream: SystemStream | None = None
+        self._stream: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: a stream's buffers are views of each other and do not survive either."""
+        """For copies and pickles, which a stream is not part of."""
         self._settle()
-        return {**self.__dict__, "_spare": None}
+        return self.__dict__.copy()
 
     def observe(self, value: ArrayLike) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). After an error the
@@ -98,11 +97,7 @@ class Predictor:
         if kind in _NUMBERS or (kind is int and -_WHOLE <= number <= _WHOLE):
             number, kind = float(number), float
         if kind is float and -self._quick <= number <= self._quick:
-            live = self._stream or self._begin()
-            if len(live.pending) == LENGTH:
-                self._count_pending(live)
-                live.advance()
-            live.pending.append(number)
+            (self._stream or self._begin()).take(number)
             return
         data = self._moments(value)
         self._settle()
@@ -120,8 +115,8 @@ class Predictor:
 
     def predict(self) -> Any:
         """The next value, a number or (channels,). Changes nothing."""
-        if self._stream is not None and self._stream.pending:
-            return self._stream.predict()
+        if self._stream is not None:
+            return self._stream.next
         system = self._system
         return self._read(system.readout if isinstance(system, System) else system.readout(max(1, self._count)))
 
@@ -177,23 +172,16 @@ class Predictor:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
 
-    def _begin(self) -> SystemStream:
-        self._spare = self._spare or stream(self._system)
-        self._spare.begin(self._x[0], self._count)
-        self._stream = self._spare
-        return self._spare
+    def _begin(self) -> Any:
+        self._stream = stream(self._system, self._x[0], self._count, float(self._low[0]), float(self._high[0]))
+        return self._stream
 
     def _settle(self) -> None:
         """Bring what a stream holds into the state, as if the values had been stepped through."""
         live, self._stream = self._stream, None
-        if live is not None and live.pending:
-            self._x, self._last = live.state()[None, :], np.array(live.pending[-1:])
-            self._count_pending(live)
-
-    def _count_pending(self, live: SystemStream) -> None:
-        self._count += len(live.pending)
-        self._low = np.array([min(float(self._low[0]), *live.pending)])
-        self._high = np.array([max(float(self._high[0]), *live.pending)])
+        if live is not None:
+            self._x, self._count = np.array(live.state())[None, :], int(live.count)
+            self._last, self._low, self._high = (np.array([one]) for one in (live.last, live.low, live.high))
 
     def _moments(self, value: ArrayLike) -> Array:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""

@@ -131,7 +131,7 @@ class ScaledSystem(_Discrete):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _checks.function("memory", self.memory)
+        _checks.function("memory", self.memory, "prophecy.discretize.zoh")
         pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), 2)
         alike = pair.A.shape == self.A.shape and not pair.shift.any()
         if not alike or not np.abs(np.linalg.eigvals(pair.A)).max() <= 1 + 1e-9:

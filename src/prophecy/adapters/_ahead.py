@@ -1,8 +1,9 @@
-"""Forecasts of a `Prophecy` however little it has seen."""
+"""What several adapters need: forecasts from however few values, and predictions and derivatives row by row."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
@@ -16,3 +17,13 @@ def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:
     now = model.predict(level)
     mean, lower, upper = (np.full(horizon, part) for part in (now.point, now.lower, now.upper))
     return Forecast(mean, lower, upper, level=level, method=now.method, notes=now.notes)
+
+
+def causal(rows: NDArray[np.float64], dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """After every row of (time, variables): the next value predicted, and the derivative."""
+    model = Prophecy(rows.shape[1], dt=dt, context=1)
+    following, slope = np.empty(rows.shape), np.empty(rows.shape)
+    for k, row in enumerate(rows):
+        model.observe(row)
+        following[k], slope[k] = model.predict().point, model.derivative()
+    return following, slope

@@ -1,4 +1,4 @@
-"""A differentiation function shaped like PyNumDiff's (needs nothing but NumPy itself)."""
+"""A differentiation function shaped like PyNumDiff's; it needs no extra."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.streams import Prophecy
+from prophecy.adapters._ahead import causal
 
 
 def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -14,7 +14,7 @@ def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[
 
     x: (time,) or (time, variables). There are no parameters: how far to look back is decided from the data so far.
     The smoothed signal is halfway between each sample and the prediction of it made before it came (a NaN is replaced
-    by the prediction).
+    by the prediction). For PySINDy: `model.fit(x, t=dt, x_dot=prophecydiff(x, dt)[1])`.
 
     >>> t = np.arange(500) * 0.01
     >>> x_hat, dxdt_hat = prophecydiff(np.sin(t), dt=0.01)
@@ -23,10 +23,7 @@ def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[
     """
     data = _checks.series("x", x, "(time, variables)").astype(np.float64)
     rows = data if data.ndim == 2 else data[:, None]
-    model = Prophecy(rows.shape[1], dt=dt, context=1)
-    smooth, slope = np.empty(rows.shape), np.empty(rows.shape)
-    for k, row in enumerate(rows):
-        expected = model.predict().point if k else row
-        model.observe(row)
-        smooth[k], slope[k] = np.where(np.isnan(row), expected, (row + expected) / 2), model.derivative()
+    following, slope = causal(rows, dt)
+    expected = np.concatenate([rows[:1], following[:-1]])
+    smooth = np.where(np.isnan(rows), expected, (rows + expected) / 2)
     return smooth.reshape(data.shape), slope.reshape(data.shape)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from prophecy.streams import Prophecy
+from prophecy.adapters._ahead import causal
 
 EXPECTED_FAILED_CHECKS = {
     "check_methods_sample_order_invariance": "rows are moments: their order is the data",
@@ -54,12 +54,7 @@ class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         """(rows, columns) to (rows, 3 columns), or 2 without `keep`: [values,] predictions, derivatives."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        model = Prophecy(rows.shape[1], dt=self.dt, context=1)
-        ahead, slope = np.empty(rows.shape), np.empty(rows.shape)
-        for k, row in enumerate(rows):
-            model.observe(row)
-            ahead[k], slope[k] = model.predict().point, model.derivative()
-        return np.concatenate([*([rows] if self.keep else []), ahead, slope], axis=1)
+        return np.concatenate([*([rows] if self.keep else []), *causal(rows, self.dt)], axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """`x`, `x_next`, `x_derivative` for each column, grouped by kind."""

@@ -30,8 +30,8 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 def predict(stream: DataFrame, *, key: str, time: str, value: str, dt: float | None = None, level: float = 0.9) -> Any:
-    """Every row of a streaming frame with its answer: mean, lower and upper of the prediction made before it came, its
-    score and alarm, its status (taken, late, missing, refused), and next, next_lower, next_upper.
+    """Every row of a streaming frame with its answer: point, lower and upper of the prediction made before it came, its
+    score and alarm, its status (taken, late, missing, repeated, refused), and next, next_lower, next_upper.
 
     key, time, value: columns of `stream`; times are timestamps or seconds, a null value is a gap. A row without a time,
     or with a value beyond ±1e75, is refused: it has no answer and changes nothing. dt, level: as of `Fleet`, whose
@@ -52,11 +52,11 @@ def predict(stream: DataFrame, *, key: str, time: str, value: str, dt: float | N
 
 
 def forecast(frame: DataFrame, horizon: int, *, key: str, value: str, time: str, level: float = 0.9) -> Any:
-    """The next `horizon` values of every key of a table: its key, time, mean, lower, upper, and `error`, which says
+    """The next `horizon` values of every key of a table: its key, time, point, lower, upper, and `error`, which says
     why where a series could not be forecast (one row, without numbers)."""
     rows, dated = _columns(frame, key, time, value)
     fields = [rows.schema[key], rows.schema[time]]
-    fields += [kinds.StructField(name, kinds.DoubleType()) for name in ("mean", "lower", "upper")]
+    fields += [kinds.StructField(name, kinds.DoubleType()) for name in ("point", "lower", "upper")]
     schema = kinds.StructType([*fields, kinds.StructField("error", kinds.StringType())])
     work = partial(_forecast_key, key=key, time=time, value=value, dated=dated, horizon=horizon, level=level)
     made = rows.groupBy(key).applyInPandas(work, schema)
@@ -123,11 +123,11 @@ def _forecast_key(
         ahead = solve(rows, horizon, level, time=time, columns=value)
         when = np.asarray(ahead.index)
         made[time] = when.astype("datetime64[us]").astype(np.int64) if dated else when
-        return pd.DataFrame({**made, "mean": ahead.mean, "lower": ahead.lower, "upper": ahead.upper, "error": None})
+        return pd.DataFrame({**made, "point": ahead.point, "lower": ahead.lower, "upper": ahead.upper, "error": None})
     except (ValueError, TypeError) as error:
         nothing = pd.Series([None], dtype="Int64" if dated else "float64")
         return pd.DataFrame(
-            {key: made[key][:1], time: nothing, "mean": np.nan, "lower": np.nan, "upper": np.nan, "error": str(error)}
+            {key: made[key][:1], time: nothing, "point": np.nan, "lower": np.nan, "upper": np.nan, "error": str(error)}
         )
 
 

@@ -7,12 +7,12 @@ kind (`kinds.py`) waits for `APART` rows after it, or a whole season, and for as
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prophecy._renamed import renamed
 from prophecy.anomalies.kinds import KEPT, SLOWLY, FollowedRow, Kind, Open, change_of_noise, judged, season_is_back
 from prophecy.anomalies.rows import APART, Array, held, run_at_end
 
@@ -39,10 +39,9 @@ class Anomaly(NamedTuple):
     sentence: str
 
     @property
-    def surprise(self) -> float:
-        """The score, as it was called in version 0.2."""
-        warnings.warn("Anomaly.surprise is now Anomaly.score", DeprecationWarning, stacklevel=2)
-        return self.score
+    def surprise(self) -> Any:
+        """`score`, as it was called in version 0.2."""
+        return renamed(self, "surprise", "score")
 
 
 class Events:
@@ -178,12 +177,14 @@ def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tu
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim != 1:
         raise ValueError(f"values must be one series of shape (time,), got {rows.shape}; hand in columns one by one")
-    if np.shape(track.mean) != rows.shape:
-        raise ValueError(f"track has the shape {np.shape(track.mean)}, values {rows.shape}: both must be of one series")
+    if np.shape(track.point) != rows.shape:
+        raise ValueError(
+            f"track has the shape {np.shape(track.point)}, values {rows.shape}: both must be of one series"
+        )
     if not 0.0 < rate < 1.0:
         raise ValueError(f"rate must lie between 0 and 1, got {rate!r}")
     score, alarm = np.nan_to_num(track.score), np.nan_to_num(track.alarm)
     events = Events()
-    columns = np.column_stack([rows, rows - track.mean, track.lower, track.upper, score, alarm])
+    columns = np.column_stack([rows, rows - track.point, track.lower, track.upper, score, alarm])
     events.add(columns, 0, flagged(score, alarm, rate), seasons)
     return events.finish(seasons)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import sqlite3
 import sys
 import time
@@ -19,8 +18,8 @@ from prophecy.frames.names import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, 141
-"""Exit codes: the data, the call, and 128 + the signals SIGINT and SIGPIPE, as shells report them."""
+DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, _interrupts.PIPE
+"""Exit codes: a problem with the data, with the call; Ctrl-C; a reader of the output that left."""
 
 FIRST, EVERY = 5.0, 20.0  # seconds until the first line about progress, and between two, where there is no bar
 CLOSED = "stdin is closed; pipe values into the command, or name a file"
@@ -38,9 +37,7 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
             _interrupts.check()  # pressed while the command was loaded
             yield
     except BrokenPipeError:
-        # Whoever read our output is gone: not an error worth a word. Python must not try to flush into the pipe again.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _interrupts.discard_output()
         raise typer.Exit(PIPE) from None
     except KeyboardInterrupt:
         say(command, "stopped")
@@ -115,9 +112,7 @@ class Progress:
             columns = (said, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(
-                f"{self._total:,} {self._unit}" if self._unit != "bytes" else "reading", total=self._total
-            )
+            self._task = self._bar.add_task(f"{self._total:,} {self._unit}", total=self._total)
         return self
 
     def after(self, before: int) -> Callable[[int, int], None]:
@@ -135,8 +130,7 @@ class Progress:
             return
         self._last = now
         left = waited * (self._total - done) / done
-        what = f"{done / self._total:.0%}" if self._unit == "bytes" else f"{done:,} of {self._total:,} {self._unit}"
-        say(self._command, f"{what}, about {_span(left)} left")
+        say(self._command, f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:

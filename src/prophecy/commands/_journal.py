@@ -49,10 +49,11 @@ class Journal:
         if not resume:
             self._remove()
         self._file = sqlite3.connect(self.path)
+        self._file.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # we have none
         try:
             self._begin(plan)
         except sqlite3.DatabaseError:
-            raise ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume") from None
+            raise self._foreign() from None
         self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
         self._held = contextlib.ExitStack()
         self._last = time.monotonic()
@@ -63,11 +64,24 @@ class Journal:
             self._file.execute("INSERT INTO plan VALUES (?)", (json.dumps(plan),))
             self._file.commit()
             return
-        kept = json.loads(self._file.execute("SELECT text FROM plan").fetchone()[0])
+        kept = self._parsed(*(self._file.execute("SELECT text FROM plan").fetchone() or [None]))
         differs = sorted(name for name in {*kept, *plan} if kept.get(name) != plan.get(name))
         if differs:
             names = ", ".join(differs)
             raise ValueError(f"{self.path} was made with another {names}; leave out --resume to start afresh")
+
+    def _parsed(self, text: Any) -> dict[str, Any]:
+        """A JSON object, as we write them."""
+        try:
+            found = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise self._foreign()
+        return found
+
+    def _foreign(self) -> ValueError:
+        return ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")
 
     def done(self) -> set[str]:
         """The series that have answers."""
@@ -78,14 +92,13 @@ class Journal:
         found = self._file.execute("SELECT about, rows FROM answers WHERE series = ?", (series,)).fetchone()
         if found is None:
             return None
-        try:
-            kept = Kept(np.frombuffer(found[1], dtype=np.float64), json.loads(found[0]))
-        except (ValueError, TypeError, RecursionError):
-            kept = Kept(np.empty(0), {})
-        lists = list(kept.about.values()) if isinstance(kept.about, dict) else []
+        about, rows = self._parsed(found[0]), found[1]
+        lists = list(about.values())
         if not lists or not all(isinstance(one, list) and all(isinstance(n, str) for n in one) for one in lists):
-            raise ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")
-        return kept
+            raise self._foreign()
+        if not isinstance(rows, bytes) or len(rows) % 8:
+            raise self._foreign()
+        return Kept(np.frombuffer(rows, dtype=np.float64), about)
 
     def add(self, series: str, rows: Array, about: dict[str, list[str]]) -> None:
         """Note an answer just made."""

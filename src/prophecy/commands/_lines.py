@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from prophecy.fleet.check import LONGEST_KEY, are_keys
-from prophecy.frames.columns import Hints, is_missing, is_number, kind_of, number
+from prophecy.frames.columns import Hints, kind_of
 from prophecy.frames.dates import is_date
-from prophecy.frames.heading import names_among
+from prophecy.frames.numbers import is_missing, is_number, number
 from prophecy.frames.roles import KEYS, is_time_name, spread_over_columns
+from prophecy.frames.rows import names_among
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 ONLY = "value"  # the key of a stream without keys
@@ -99,7 +100,7 @@ class LineReader:
 @dataclass
 class Csv(LineReader):
     """Fields by number (1 is the first), or by name if there is a header. By default the value is the only number that
-    a header does not call a time; of lines without a header, the last field.
+    a header does not call a time; of lines without a header, the last field of numbers.
 
     They stand between commas, or semicolons, tabs, bars or spaces where a line with a number has any.
     """
@@ -135,6 +136,8 @@ class Csv(LineReader):
         headings = [_cells(heading.lstrip("#% "), mark)[0] for heading in self.headings]
         used = [place for place, kind in enumerate(kinds) if kind != "empty"]
         names = names_among([heading for heading in headings if len(heading) == len(cells)], used)
+        if self.settled and not names:
+            self._choose(kinds)
         if not self.settled or not names:
             return False
         self._find(names)
@@ -144,6 +147,18 @@ class Csv(LineReader):
             value = self._value([name for name, cell in free.items() if _number(cell, mark) is not None], free)
             self.places |= {} if value is None else {"value": names.index(value)}
         return False
+
+    def _choose(self, kinds: Sequence[str]) -> None:
+        """Without names the value is the last field that may hold numbers and is asked for as nothing else; where there
+        are several, that is said."""
+        taken = {self.places.get(role, int(name) - 1 if name.isdigit() else -1) for role, name in self._asked()}
+        free = [place for place, kind in enumerate(kinds) if kind in ("number", "empty") and place not in taken]
+        if self.column is not None or "value" in self.places or not free:
+            return
+        self.places["value"] = free[-1]
+        if len(free) > 1:
+            which = f"field {free[-1] + 1} of {len(kinds)} is predicted"
+            self.notes.append(f"no header: {which}; --column {free[0] + 1} chooses another by its number")
 
     def _find(self, names: Sequence[str]) -> None:
         wanted = {role: name for role, name in self._asked() if not name.isdigit()}

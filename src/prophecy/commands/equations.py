@@ -26,9 +26,9 @@ Examples:
   prophecy equations lorenz.csv --joint --dt 0.02
   prophecy equations pendulum.csv --joint --column angle --column speed --plot field.png --errors
 
-With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column; where times are
-dates per day, hour, minute or second, the longest that rows are not closer than; per row otherwise; which is printed.
---dt says how much time lies between two rows instead.
+With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column. With dates they
+are per day, hour, minute or second, whichever is the longest that is no longer than a row; without times, per row. The
+unit is printed. --dt sets the time between two rows instead.
 """
 
 MOST_POINTS = 2_000  # drawn for each variable
@@ -49,7 +49,7 @@ def equations(
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
     plot: _options.Plot = None,
 ) -> None:
-    """Print the equations that one trajectory through all rows obeys, where there are some."""
+    """Print the differential equations that the rows obey, if there are any."""
     with guarded("equations"):
         _options.check(level=0.9, out=None, plot=plot, file=file)
         if dt is not None and not (np.isfinite(dt) and dt > 0):

@@ -46,8 +46,8 @@ Examples:
   prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
   prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
 
-Rows are sorted by time, missing times become gaps, and what was assumed is said on stderr. Series are written to
-OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
+Rows are sorted by time, missing times become gaps, and a line on stderr says what was assumed. Finished series are kept
+in OUT.part; after Ctrl-C, --resume continues with the rest.
 """
 
 
@@ -224,12 +224,10 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
 
 def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
-    roles = found.table.roles
     made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
-    clock = () if roles.clock is None else roles.clock.columns
-    beside = [name for name in made.known.column_names if name not in (*roles.keys, *clock)]
-    facts = ", ".join([f"{len(made.known):,} rows", *made.notes])
-    say(command, f"{path.name}: {facts}; regressors {', '.join(beside)}")
+    known = made.table(next(iter(found.sources.values())))
+    facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
+    say(command, f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
     return made
 
 

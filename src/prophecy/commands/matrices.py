@@ -23,7 +23,7 @@ EXAMPLES = """
 Examples:
   prophecy matrices legt --order 8 --window 1
   prophecy matrices legt --order 64 --window 2 --convention s4 --out legt.npz
-  prophecy matrices fout --order 9 --window 1 --dt 0.01 --format latex
+  prophecy matrices fout --order 9 --window 1 --dt 0.01
   prophecy matrices legs-invariant --order 64 --window 1 --convention s4
 """
 
@@ -46,8 +46,6 @@ Family = enum.StrEnum("Family", {
 Convention = enum.StrEnum("Convention", ["ours", "s4", "lmu", "hippo", "hippox"])
 """Scalings; see `prophecy.conventions`."""
 
-MatrixFormat = enum.StrEnum("MatrixFormat", ["text", "npz", "csv", "latex"])  # how to write them
-
 
 def matrices(
     family: Annotated[
@@ -62,30 +60,17 @@ def matrices(
     convention: Annotated[Convention, typer.Option(help="Whose scaling; each but ours has its own unit of time.")] = (
         Convention.ours
     ),
-    layout: Annotated[
-        MatrixFormat | None,
-        typer.Option("--format", help="How they are written; from the ending of --out if not given, else text."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; otherwise stdout.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write: .npz has every digit; otherwise text.")] = None,
 ) -> None:
     """The matrices of a memory, continuous and (with --dt) discrete, ready to paste or load."""
     with guarded("matrices", USAGE):
-        chosen = layout or _told_by(out)
         made, note = _collect(family, order, window, dt, convention)
         if note:
             say("matrices", note)
-        data = _render(made, chosen)
-        if out is not None:
-            _files.write_atomic(out, data)
-        elif chosen is MatrixFormat.npz:
-            raise ValueError("npz is binary and goes to a file; add --out matrices.npz")
+        if out is None:
+            typer.echo(_text(made))
         else:
-            typer.echo(data.decode(), nl=False)
-
-
-def _told_by(out: Path | None) -> MatrixFormat:
-    endings = {".npz": MatrixFormat.npz, ".csv": MatrixFormat.csv, ".tex": MatrixFormat.latex}
-    return endings.get(out.suffix, MatrixFormat.text) if out else MatrixFormat.text
+            _files.write_atomic(out, _archive(made) if out.suffix == ".npz" else f"{_text(made)}\n".encode())
 
 
 def _collect(
@@ -143,44 +128,12 @@ def _converted(basis: Basis, convention: Convention) -> Basis:
     return made
 
 
-def _render(made: dict[str, Array], layout: MatrixFormat) -> bytes:
-    if layout is MatrixFormat.npz:
-        buffer = io.BytesIO()
-        np.savez(buffer, **made)  # type: ignore[arg-type]
-        return buffer.getvalue()
-    writers = {MatrixFormat.text: _text, MatrixFormat.csv: _csv, MatrixFormat.latex: _latex}
-    return (writers[layout](made) + "\n").encode()
+def _archive(made: dict[str, Array]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **made)  # type: ignore[arg-type]
+    return buffer.getvalue()
 
 
 def _text(made: dict[str, Array]) -> str:
     with np.printoptions(precision=8, suppress=True, linewidth=200, threshold=100_000):
         return "\n\n".join(f"{name} =\n{value + 0.0}" for name, value in made.items())
-
-
-def _csv(made: dict[str, Array]) -> str:
-    """One number per line, every digit of it: matrix,row,column,value."""
-    lines = ["matrix,row,column,value"]
-    for name, value in made.items():
-        table = np.atleast_2d(value if value.ndim == 2 else value[..., None])
-        lines += [
-            f"{name},{i},{j},{float(table[i, j])!r}" for i in range(table.shape[0]) for j in range(table.shape[1])
-        ]
-    return "\n".join(lines)
-
-
-def _latex(made: dict[str, Array]) -> str:
-    symbols = {"A": "A", "B": "B"} | {f"{letter}_discrete": rf"\bar{{{letter}}}" for letter in "ABCD"}
-    return "\n".join(f"{symbols[name]} = {_latex_matrix(name, value)}" for name, value in made.items())
-
-
-def _latex_matrix(name: str, value: Array) -> str:
-    if value.ndim == 0:
-        return f"{float(value):.6g}"
-    table = value if value.ndim == 2 else value[None, :] if name.startswith("C") else value[:, None]
-    rows = " \\\\\n  ".join(" & ".join(_latex_number(number) for number in row) for row in table)
-    return "\\begin{pmatrix}\n  " + rows + "\n\\end{pmatrix}"
-
-
-def _latex_number(number: float) -> str:
-    mantissa, _, exponent = f"{number:.6g}".partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

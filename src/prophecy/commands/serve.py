@@ -31,7 +31,7 @@ def serve(
         str | None,
         typer.Option(
             envvar="PROPHECY_TOKEN",
-            help="What clients must send; other users of the machine can read it here, not in the environment.",
+            help="Token that clients must send. Other users can see it here; the environment variable is safer.",
         ),
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help="File whose first line is the token.")] = None,

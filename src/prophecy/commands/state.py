@@ -22,11 +22,11 @@ Examples:
   prophecy state plant.state --check
   prophecy state plant.state --export recent.csv --events events.csv
 
-Opening a state catches up with what was taken in before it was killed, and compares the answers with those given then.
-A stream that cannot be read is set aside with everything that is left of it, and its key begins anew.
+Opening a state replays rows that were acknowledged but not yet saved, and compares the answers with those given then. A
+stream that cannot be read is set aside with all that is left of it; its key starts afresh.
 """
 
-RECENT = ("key", "time", "value", "mean", "lower", "upper", "score", "alarm")
+RECENT = ("key", "time", "value", "point", "lower", "upper", "score", "alarm")
 EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
 
 
@@ -76,7 +76,7 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
     rows = [["key", "rows", "newest", "value", "next", "last event"]]
     for row in page.rows:
         event = f"no. {row.event} at {_time(row.event_time, row.dated)}" if row.event else ""
-        interval = f"{row.mean:.6g} [{row.lower:.6g}, {row.upper:.6g}]"
+        interval = f"{row.point:.6g} [{row.lower:.6g}, {row.upper:.6g}]"
         rows.append([row.key, f"{row.count:,}", _time(row.time, row.dated), f"{row.value:.6g}", interval, event])
     facts = fleet.facts()
     counts = f"{facts['streams']:,} streams, {facts['events']:,} events, {facts['bytes']:,} bytes"

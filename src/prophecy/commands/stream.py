@@ -31,9 +31,9 @@ Examples:
   sensor | prophecy stream --state sensor.state >> predictions.csv
   prophecy stream plant.csv --key sensor --time at --column value --state plant.state
 
-With --state the stream survives being killed at any moment, and power failures. Whoever reads the output remembers the
-last line number N it got, and starts the command again with --from-line N+1 on the input from that line on: nothing is
-lost or doubled. Without --from-line the input is taken to go on after the last line that was taken in.
+With --state the stream survives kills and power failures at any moment. To lose and repeat nothing, the program that
+reads the output remembers the number N of the last line it got. It starts the command again with --from-line N+1, and
+with the input from that line on. Without --from-line the input continues after the last line that was read.
 """
 
 
@@ -59,7 +59,7 @@ def stream(
     state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
     from_line: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of the first line of this input, counted from the first run's; see below."),
+        typer.Option(min=1, help="Number of this input's first line, counted over all runs; see below."),
     ] = None,
 ) -> None:
     """Read values; for each print its score and the prediction of the next one, flushed at once."""

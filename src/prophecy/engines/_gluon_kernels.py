@@ -1,9 +1,5 @@
 r"""The fused kernel of one system over many series for Hopper GPUs: float32 by products of float16 halves.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Per block of samples (see `lifting`): y = K u + O x and x' = x + R u + (A^L - I) x, on the tensor cores. A program
 carries the states of 64 series in registers; every sample is read once and every prediction written once. The state is
 added to what changes it outside of the tensor cores: inside, their truncation would shrink it in every block.

@@ -1,9 +1,5 @@
 r"""The fused kernels of blocks: one system per channel, forward and its adjoint (see `torch_lifted`).
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 A program carries the states of a group of series of one channel through all blocks. Float32 products are six of
 bfloat16 parts ("bf16x6"), which treat every sample by itself: unlike the scaled float16 products of `_gluon_kernels`,
 a later value of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.

@@ -1,9 +1,5 @@
 """The lifted engine: one matrix product per block of samples and group of series (see `lifting`).
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Many series: the samples of a block stand beside the states, (series, L + N), and two products with the block matrix
 give predictions and new states: one for the first half of the predictions, which do not see the second half of the
 samples, one for the rest. Groups of series run on all cores at once. Few series: the blocks of a stretch of time are

@@ -1,6 +1,6 @@
 r"""Lifting: a system over a block of L samples is one matrix, by which all engines but the step and the scan multiply.
 
-    [y; x'] = [[K, O], [R, A^L]] [u; x]
+    [y; x'] = [[K, O], [R, A^L]] [u; x]        # in the time convention of `engines.step`
 
 K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C B + D, kernel[j] = C A^j B. O (L, N) has
 rows C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype,

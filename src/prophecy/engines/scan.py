@@ -1,8 +1,4 @@
-r"""The scan for LegS: every step in O(N) per series, instead of the O(N³) of making its matrices.
-
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
+r"""The scan for LegS: the steps of `engines.step` in O(N) per series, instead of the O(N³) of making matrices.
 
 LegS's A is diag(n + 1) plus the strictly lower part of r rᵀ, r_n = √(2n+1). In the sums s_n = Σ_{j≤n} r_j x_j it is
 bidiagonal, r_n (A x)_n = (n + 1) s_n + n s_{n-1}, so the step (I + αhA) x' = (I - (1-α)hA) x + h B u reads

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from prophecy.engines.torch_scan import scan, transformed
+from prophecy.engines.torch_scan import check_tensors, scan, transformed
 
 STEPS, CHANNELS, WARPS = 16, 16, 4  # of a tile: the fastest of seven on an H200
 LARGEST = 64  # states of a channel that fit the registers
@@ -144,6 +144,7 @@ def _wide(*parts: Tensor) -> list[Tensor]:
 
 
 def _checked(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> tuple[torch.Size, int]:
+    check_tensors(u=u, dt=dt, A=A, B=B, C=C)
     if u.ndim != 3 or tuple(dt.shape) != tuple(u.shape):
         raise ValueError(f"u and dt must be (batch, time, width), got {tuple(u.shape)} and {tuple(dt.shape)}")
     if A.ndim != 2 or A.shape[0] != u.shape[2] or A.is_complex():

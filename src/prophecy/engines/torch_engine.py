@@ -1,8 +1,4 @@
-r"""The torch engine: lifted blocks (see `torch_lifted`) on any device, with gradients to everything.
-
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
+r"""The torch engine: lifted blocks (see `torch_lifted`) on any device. For gradients there are layers (`prophecy.nn`).
 
 Matrices are lifted in float64; no product uses TF32, whatever the global setting, because its 10 bits would be the
 accuracy of the result.
@@ -52,28 +48,12 @@ def in_groups(
 def predict(system: System, u: Tensor, state: Tensor | None = None, length: int | None = None) -> tuple[Tensor, Tensor]:
     """Predictions like u and final states (series, N), without gradients; u (series, time) in the system's dtype."""
     check(system, u, state)
-    A, B, C, D = (torch.tensor(np.asarray(part, system.dtype), device=u.device) for part in system.at(1))
-    return simulate(u, A, B, C, D, state, length)
-
-
-def simulate(
-    u: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor, state: Tensor | None = None, length: int | None = None
-) -> tuple[Tensor, Tensor]:
-    """Predictions and final states with gradients to u, A, B, C, D and the state, all of one dtype and device.
-
-    u (series, time); A (N, N); B and C (N,); D (); state (series, N), zero if not given.
-    """
-    _check_series(u)
-    for name, tensor in {"A": A, "B": B, "C": C, "D": D}.items():
-        if not isinstance(tensor, Tensor) or tensor.dtype != u.dtype or tensor.device != u.device:
-            raise TypeError(f"{name} must be a tensor of {u.dtype} on {u.device} like u, got {tensor!r}")
-    order = len(B)
-    x = u.new_zeros(len(u), order) if state is None else state
+    x = u.new_zeros(len(u), system.order) if state is None else state
     if u.numel() == 0:
         return u.clone(), x.clone()
-    length = min(length or torch_lifted.block_length(order), u.shape[1])
-    A, B, C, D = (part.double()[None] for part in (A, B, C, D))
-    less = A - torch.eye(order, dtype=torch.float64, device=u.device)
+    length = min(length or torch_lifted.block_length(system.order), u.shape[1])
+    A, B, C, D = (torch.tensor(np.asarray(part, np.float64), device=u.device)[None] for part in system.at(1))
+    less = A - torch.eye(system.order, dtype=A.dtype, device=u.device)
     with torch_lifted.exact_products():
         blocks = torch_lifted.lift(A, B, C[None], D[None], length).to(u.dtype)
         y, before = torch_lifted.run(blocks, u[None], x[None])
@@ -82,7 +62,8 @@ def simulate(
 
 
 def check(system: System, u: Tensor, state: Tensor | None) -> None:
-    _check_series(u)
+    if not isinstance(u, Tensor) or u.ndim != 2:
+        raise ValueError(f"u must be a tensor (series, time), got {tuple(getattr(u, 'shape', ())) or type(u).__name__}")
     dtype = torch.float32 if system.dtype == np.float32 else torch.float64
     if u.dtype != dtype:
         raise TypeError(f"u is {u.dtype} but the system is {dtype}; use u.to({dtype}) or system.astype")
@@ -91,8 +72,3 @@ def check(system: System, u: Tensor, state: Tensor | None) -> None:
         raise ValueError(
             f"state must be {wanted[0]} {dtype} on {u.device}, got {tuple(state.shape)} {state.dtype} on {state.device}"
         )
-
-
-def _check_series(u: object) -> None:
-    if not isinstance(u, Tensor) or u.ndim != 2:
-        raise ValueError(f"u must be a tensor (series, time), got {tuple(getattr(u, 'shape', ())) or type(u).__name__}")

@@ -1,9 +1,5 @@
 r"""Lifted blocks in torch (see `lifting`), for many systems at once, with gradients of any order to everything.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series,
 the states between blocks are a `scan`, all outputs are two more products. Matrices are formed in float64 and rounded
 once; no product uses TF32. To `torch.compile` and `torch.export` this is one operator, `prophecy::lifted`.
@@ -224,9 +220,8 @@ def _all_gradients(
     kernels = None if torch.is_grad_enabled() else _fused(u, blocks.observe)
     with exact_products():
         if kernels is not None:
-            found = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
-            to_kernel = None if found.kernel is None else _diagonals(found.kernel)
-            return found.u, found.x, to_kernel, *found[3:]
+            to_u, to_x, to_K, *rest = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
+            return to_u, to_x, None if to_K is None else _diagonals(to_K), *rest
         to_u, q = _adjoint(to_y, to_before, blocks)
         cut, r = cut_time(u, length, -1), q[:, :, 1:]
         if readout:

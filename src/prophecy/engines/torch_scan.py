@@ -157,7 +157,15 @@ def cut_time(values: Tensor, chunk: int, axis: int = -2) -> Tensor:
     return cut
 
 
+def check_tensors(**given: object) -> None:
+    """None is left alone."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}; use torch.as_tensor({name})")
+
+
 def _check(A: Tensor, b: Tensor, state: Tensor | None, diagonal: bool, chunk: int) -> None:
+    check_tensors(A=A, b=b, state=state)
     if b.ndim < 2:
         raise ValueError(f"b must have shape (..., time, N), got {tuple(b.shape)}")
     if chunk < 2:

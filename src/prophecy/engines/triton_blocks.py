@@ -1,9 +1,5 @@
 """Lifted blocks on CUDA by the fused kernels of `_triton_blocks`: the same arguments and results as in `torch_lifted`.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 Importing this needs triton; running it a GPU, or TRITON_INTERPRET=1 and tensors on the CPU.
 """
 
@@ -121,23 +117,13 @@ def forward(
     return y.unsqueeze(-1), before if padded == order else before[..., :order].contiguous()
 
 
-class Gradients(NamedTuple):
-    """Of u (channels, series, time); of the first state (channels, series, N); of the matrices, None if not wanted."""
-
-    u: Tensor
-    x: Tensor
-    kernel: Tensor | None
-    observe: Tensor | None
-    reach: Tensor | None
-    power: Tensor | None
-
-
 def backward(
     to_y: Tensor, to_before: Tensor | None, u: Tensor, before: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor,
     power: Tensor, wanted: tuple[bool, bool] = (True, True), plan: Plan | None = None,
-) -> Gradients:  # fmt: skip
-    """The adjoint of `forward`; wanted: the gradients of kernel and observe, and those of reach and power.
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The adjoint of `forward`: gradients of u, x, kernel, observe, reach and power.
 
+    wanted: whether those of kernel and observe, and those of reach and power, are; else they are None.
     Kernel and observe have a gradient for each channel, reach and power are summed where they are shared. That of the
     kernel comes as the matrix K's, (channels, 1, L, L).
     """
@@ -166,7 +152,7 @@ def backward(
         to_x, after = kept[:, :, 0], kept[:, :, 1:]
         to_R = _summed(after, _turned(u)[..., : blocks * length], padded, length, plan, blocks)
         to_P = _summed(after, starts, padded, padded, plan, blocks)
-    return Gradients(
+    return (
         to_u,
         to_x[..., :order],
         None if to_K is None else to_K.unsqueeze(1),

@@ -1,14 +1,9 @@
 r"""The triton engine: one fused kernel over all blocks of many series (see `lifting`), on a GPU.
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
-
 On a Hopper GPU float32 runs in `_gluon_kernels`, everything else in `_triton_blocks`. Many series: one pass, each
 program carries the states of a group of series through all of time. Few long series: time is cut into pieces that run
 at once: a first pass gives each piece's final state from zero, `_carry` takes the states from piece to piece, a second
-pass computes the predictions. The samples after the last whole block are a small torch product. For gradients use
-`torch_engine.simulate`.
+pass computes the predictions. The samples after the last whole block are a small torch product.
 """
 
 from __future__ import annotations

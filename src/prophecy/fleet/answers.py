@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy._renamed import renamed
 from prophecy.streams.arguments import seconds
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 Array = NDArray[np.float64]
 
-ANSWER = ("mean", "half", "score", "alarm", "next", "next_half")
+ANSWER = ("point", "half", "score", "alarm", "next", "next_half")
 """The fields of a row that are answered, and that a replay has to give again."""
 
 ROW = np.dtype(
     [("stream", "<i8"), *((name, "<f8") for name in ("time", "value", *ANSWER)), ("status", "u1"), ("dated", "u1")]
 )
 """A row as it is logged, 74 bytes. stream: its number in the file; time: seconds, NaN for streams without timestamps;
-value: NaN where missing; mean, half: predicted before the value came, and half the interval's width; score, alarm: with
-it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
+value: NaN where missing; point, half: predicted before the value came, and half the interval's width; score, alarm:
+with it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
 
 RAW = np.dtype(f"V{ROW.itemsize}")  # the same as bytes alone, which NumPy picks by index twenty times as fast
 
-STATUS = ("taken", "late", "missing")
-"""taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted."""
+STATUS = ("taken", "late", "missing", "repeated")
+"""taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted;
+repeated: the same value came at the same time before, and was dropped."""
 
-TAKEN, LATE, MISSING = range(3)
+TAKEN, LATE, MISSING, REPEATED = range(4)
 
 NO_TIMES, NUMBERS, DATES = range(3)  # kinds of times a stream may have
 
@@ -122,8 +125,13 @@ class Rows:
         self.rows = rows
 
     time, value, score, alarm = (_Column(name) for name in ("time", "value", "score", "alarm"))
-    mean, lower, upper = (_Column("mean", "half", sign) for sign in (0, -1, 1))
+    point, lower, upper = (_Column("point", "half", sign) for sign in (0, -1, 1))
     next, next_lower, next_upper = (_Column("next", "next_half", sign) for sign in (0, -1, 1))
+
+    @property
+    def mean(self) -> Any:
+        """`point`, as it was called in version 0.2."""
+        return renamed(self, "mean", "point")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -135,9 +143,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Answers(Rows):
-    """Answers to a batch, arrays (rows,) aligned with its rows. mean, lower, upper: what was predicted of each value
-    before it came; score and alarm: with it (NaN for rows that were late); next, next_lower, next_upper: what is
-    predicted to follow it; event: the number of the event the row raised, 0 for none."""
+    """Answers to a batch, arrays (rows,) aligned with its rows. point, lower, upper: what was predicted of each value
+    before it came; score and alarm: with it (NaN for rows that were late or repeated); next, next_lower, next_upper:
+    what is predicted to follow it; event: the number of the event the row raised, 0 for none."""
 
     key: list[str]
     rows: NDArray[np.void]
@@ -158,8 +166,8 @@ class Answers(Rows):
 
 @dataclass(frozen=True)
 class Recent(Rows):
-    """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
-    the number of the event a row raised, 0 for none."""
+    """The last rows of one stream, oldest first; arrays (rows,). Rows that were late or repeated are not among them.
+    event: the number of the event a row raised, 0 for none."""
 
     key: str
     rows: NDArray[np.void]
@@ -175,10 +183,15 @@ class Predictions:
     """The next value of each key: arrays (keys,) aligned with `key`. NaN before a stream's first value."""
 
     key: list[str]
-    mean: Array
+    point: Array
     lower: Array
     upper: Array
     level: float
+
+    @property
+    def mean(self) -> Any:
+        """`point`, as it was called in version 0.2."""
+        return renamed(self, "mean", "point")
 
 
 @dataclass(frozen=True)
@@ -208,7 +221,7 @@ class Brief:
     count: int
     time: float
     value: float
-    mean: float
+    point: float
     lower: float
     upper: float
     score: float
@@ -223,7 +236,7 @@ class Brief:
         rows = np.frombuffer(last, ROW) if last else rows_of([np.nan], None)
         for name in ANSWER if not last else ():
             rows[name] = np.nan
-        made = Rows(rows).first(time="time", value="value", mean="next", lower="next_lower", upper="next_upper")
+        made = Rows(rows).first(time="time", value="value", point="next", lower="next_lower", upper="next_upper")
         made |= Rows(rows).first(score="score", alarm="alarm")
         return cls(key=key, count=count, event=event, event_time=event_time, dated=bool(rows["dated"][0]), **made)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import LATE, ROW, same_input
+from prophecy.fleet.answers import LATE, REPEATED, ROW, same_input
 from prophecy.fleet.events import KINDS
 from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST
 
@@ -141,7 +141,7 @@ def odd_in_log(
     ends: dict[int, tuple[int, bytes | None]] = {}
     newest: dict[int, bytes] = {}
     for batch, rows in batches:
-        taken = rows[rows["status"] != LATE][::-1]
+        taken = rows[~np.isin(rows["status"], (LATE, REPEATED))][::-1]
         streams, places = np.unique(taken["stream"], return_index=True)
         for stream, place in zip(streams.tolist(), places.tolist(), strict=True):
             if stream not in ends:

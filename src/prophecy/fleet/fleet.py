@@ -20,6 +20,7 @@ from prophecy.fleet.check import LONGEST_KEY, are_keys
 from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.arguments import step
 from prophecy.streams.limits import MOST
 from prophecy.streams.prophecy import Prophecy
 
@@ -55,14 +56,14 @@ class Fleet:
     log: how many rows the file's log keeps, and how often streams are saved (`prophecy.fleet.streams.Log`).
 
     Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
-    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there
-    (docs/scale.md). Keys are taken or left as they come. All methods may be called from any thread, but not from a
-    process forked meanwhile.
+    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there.
+    One that came before, with the same value at the same time, is dropped and counts for nothing (docs/scale.md). Keys
+    are taken or left as they come. All methods may be called from any thread, but not from a process forked meanwhile.
 
     >>> fleet = Fleet()
     >>> for k in range(100):
     ...     answers = fleet.observe(["a", "b"], [np.sin(0.1 * k), 3.0], time=[k, k])
-    >>> bool(abs(fleet.predict(["a"]).mean[0] - np.sin(10.0)) < 1e-6)
+    >>> bool(abs(fleet.predict(["a"]).point[0] - np.sin(10.0)) < 1e-6)
     True
     """
 
@@ -78,7 +79,7 @@ class Fleet:
         log: Log = LOG,
     ) -> None:
         rate, level = share("rate", rate), None if level is None else share("level", level)
-        dt = None if dt is None else _checks.positive("dt", dt)
+        dt = None if dt is None else step(dt)
         self._lock = threading.RLock()
         self._streams = Streams(path, dt, level, rate, _checks.whole("memory", memory), create, log)
         self._level = float(self._streams.level)
@@ -127,11 +128,11 @@ class Fleet:
         """The next value of each key (all of them by default), with intervals. Changes nothing."""
         level = self._level if level is None else share("level", level)
         names, held = self._streams.readable() if keys is None else list(keys), self._streams.held
-        mean, half = np.empty(len(names)), np.empty(len(names))
+        point, half = np.empty(len(names)), np.empty(len(names))
         for start in range(0, len(names), held.capacity):
             some = slice(start, start + held.capacity)
-            mean[some], half[some] = held.slots.predict(self._slots(names[some]), level)
-        return Predictions(names, mean, mean - half, mean + half, level)
+            point[some], half[some] = held.slots.predict(self._slots(names[some]), level)
+        return Predictions(names, point, point - half, point + half, level)
 
     @_locked
     def events(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:

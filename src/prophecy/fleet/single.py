@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy import _checks
 from prophecy.fleet.answers import STATUS, Rows, is_value, rows_of, share, stamps_of
 from prophecy.fleet.slots import Slots
+from prophecy.streams.arguments import step
 from prophecy.streams.limits import LARGEST_TIME
 
 
 class Answer(NamedTuple):
     """The answer to one value, as in `Answers`."""
 
-    mean: float
+    point: float
     lower: float
     upper: float
     score: float
@@ -35,7 +35,7 @@ class Single:
 
     def __init__(self, state: bytes | None = None, *, dt: float | None = None, level: float = 0.9) -> None:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
-        self._slots = Slots(1, None if dt is None else _checks.positive("dt", dt), share("level", level))
+        self._slots = Slots(1, None if dt is None else step(dt), share("level", level))
         if state:
             self._slots.restore(0, bytes(state))
         else:

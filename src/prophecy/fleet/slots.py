@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, RAW, ROW, TAKEN, stamps_of
+from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, RAW, REPEATED, ROW, TAKEN, stamps_of
 from prophecy.fleet.states import RECENT, YOUNG, State, head, pack, unpack
 from prophecy.streams import rows as arrays
 from prophecy.streams.kernels import entry
@@ -61,8 +61,8 @@ class Slots:
         """Take in rows, each into its slot, in order, and write the answers into them; the first ones alone, until
         they have taken so many steps.
 
-        Returns (2, rows taken): how many rows its stream had before each, 0 for those that were late; and which rank of
-        the alarm (`alarm_tail`) was the smallest with it.
+        Returns (2, rows taken): how many rows its stream had before each, 0 for those that were dropped; and which rank
+        of the alarm (`alarm_tail`) was the smallest with it.
         """
         order = np.argsort(slots, kind="stable") if steps == MOST else np.arange(len(slots))
         which, mine = slots[order], rows.view(RAW)[order].view(ROW)
@@ -71,18 +71,20 @@ class Slots:
 
         def some(part: slice) -> int:
             when = times[part] if timed else _EMPTY
-            return int(self._streams.take(which[part], when, values[part], self._where, out[part], passed[part], steps))
+            rows = which[part], when, values[part], self._where, out[part], passed[part]
+            return int(self._streams.take(*rows, steps, drop=True))
 
         count = some(slice(None)) if steps < MOST else self._share(some, which)
         order, which, mine = order[:count], which[:count], mine[:count]
         values, out, passed = values[:count], out[:count], passed[:count]
         for place, name in enumerate(ANSWER):
             mine[name] = out[:, place]
-        late = passed == 0.0
-        mine["status"] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
+        late, dropped = passed == 0.0, passed <= 0.0
+        status = np.where(np.isnan(values), MISSING, TAKEN)
+        mine["status"] = np.where(dropped, np.where(late, LATE, REPEATED), status) if dropped.any() else status
         self._late[which[late]], self.stamps[which] = True, stamps_of(mine)
         noted = np.zeros((2, count), np.int64)
-        taken = ~late if late.any() else slice(None)
+        taken = ~dropped if dropped.any() else slice(None)
         noted[0, order[taken]] = self._remember(which[taken], mine.view(RAW)[taken])
         noted[1, order] = out[:, 6]
         rows.view(RAW)[order] = mine.view(RAW)
@@ -120,7 +122,7 @@ class Slots:
         return self._recent[slot, (self.count(slot) - 1) % RECENT].tobytes() if self.count(slot) else b""
 
     def recent(self, slot: int) -> NDArray[np.void]:
-        """The last rows of a stream that were not late, oldest first."""
+        """The last rows of a stream that were taken, oldest first."""
         end = self.count(slot)
         return np.asarray(self._recent[slot, np.arange(max(0, end - RECENT), end) % RECENT].view(ROW))
 

@@ -38,7 +38,7 @@ SETTLED = 64
 """Rows of a stream before its first event. Of the first 8 rows of random walks 4 % have a score above 3.3 (one in
 2 000), of rows 32 to 64 0.25 %, of later ones 0.05 %, which is what such a score means."""
 
-CLOSE = 1e-9  # share of mean and width that answers may differ by when recomputed: other processors round otherwise
+CLOSE = 1e-9  # share of point and width that answers may differ by when recomputed: other processors round otherwise
 
 
 class Streams:
@@ -148,7 +148,7 @@ class Streams:
         return lost
 
     def _compare(self, batch: int, keys: list[str], recorded: NDArray[np.void], again: NDArray[np.void]) -> None:
-        scale = np.abs(recorded["mean"]) + np.abs(recorded["next"]) + recorded["half"]
+        scale = np.abs(recorded["point"]) + np.abs(recorded["next"]) + recorded["half"]
         scale = np.where(np.isfinite(scale), scale, 1.0)
         for name in ANSWER:
             old, new = recorded[name], again[name]
@@ -233,7 +233,7 @@ class Streams:
         rare = by_score | (rows["alarm"] >= 1.0 - self._rate / 2)
         places = np.flatnonzero(rare & (before >= SETTLED))
         if len(places):
-            by_score |= np.abs(rows["value"] - rows["mean"]) > ERROR_HALF_WIDTHS * rows["half"]
+            by_score |= np.abs(rows["value"] - rows["point"]) > ERROR_HALF_WIDTHS * rows["half"]
             kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
             numbers[places] = self.store.events.note(rows[places], before[places].tolist(), kinds)
         return numbers

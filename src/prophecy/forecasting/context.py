@@ -10,8 +10,7 @@ from prophecy.forecasting.of_time import frequencies
 from prophecy.forecasting.outliers import outliers
 from prophecy.forecasting.series import Array, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
-from prophecy.laws.context import Context, Rows, fastest_period
-from prophecy.laws.features import Units
+from prophecy.laws.context import Context, Rows, Units, fastest_period
 
 LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 """Largest magnitude taken: squares of values ten decades beyond it are still numbers."""

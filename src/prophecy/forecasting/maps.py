@@ -18,7 +18,6 @@ from prophecy.forecasting.series import Array, Indices
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import solve
-from prophecy.laws.features import Monomials
 
 #: Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
 NUGGETS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
@@ -97,15 +96,17 @@ def fit_polynomial_map(
     memory: Memory, degree: int, ridge: float, values: Array, rows: Rows, settings: Settings = DEFAULT
 ) -> FittedMap | None:
     """Ridge regression of the increments on all monomials of the memory, by SVD; ridge relative to the largest."""
+    from prophecy.laws import flow  # not needed for most series
+
     index = rows.remembering(memory.length)
     if len(index) < 4:
         return None
     kept = memory.read(values, index)
-    monomials = Monomials(kept.shape[1], degree)
-    if monomials.size > settings.determined * len(index):
+    terms = flow.polynomial_terms(kept.shape[1], degree)
+    if terms.size > settings.determined * len(index):
         return None
-    coefficients = solve(monomials(kept.T).T, values[index + 1] - values[index], ridge)
-    return FittedMap.within(memory, lambda some: monomials(some.T).T @ coefficients, values)
+    coefficients = solve(flow.features(terms, kept), values[index + 1] - values[index], ridge)
+    return FittedMap.within(memory, lambda some: flow.features(terms, some) @ coefficients, values)
 
 
 def fit_kernel_map(

@@ -22,7 +22,7 @@ from prophecy.forecasting.candidates import candidates
 from prophecy.forecasting.rare import resting
 from prophecy.forecasting.series import Array, Candidate, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
-from prophecy.laws.features import Units
+from prophecy.laws.context import Units
 
 _LOST, _REACH = 1e3, 30.0  # ranges of the context, and on a candidate's own scale: a path that leads farther is lost
 _APART = np.sqrt(2.0)  # standard deviations: how far two unrelated moments of a series are from each other

@@ -25,7 +25,6 @@ from prophecy.forecasting.words import mixture_notes
 from prophecy.laws.context import Context
 
 if TYPE_CHECKING:
-    from prophecy.laws.search import Sought
     from prophecy.laws.to_equations import FoundSystem
     from prophecy.laws.trajectory import Decided
 
@@ -49,8 +48,7 @@ class Solution:
 def solve(context: Context, steps: int, season: object, settings: Settings, beside: Known | None = None) -> Solution:
     """The law that explains the context, or the mixture of all candidates. Readouts follow an exact law of waves to
     rounding, which no integrator does: it gives the equations of their mixture."""
-    sought = _sought(context, steps, settings)
-    law = sought.decided
+    law = _law(context, steps, settings)
     if law is not None and not (law.exact and law.system is not None and law.system.second):
         return followed(context, law, settings)
     apart = None if law is not None else _without_noise(context, steps, season, settings)
@@ -73,7 +71,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     if decided is not None:
         return followed(context, decided, settings)
     if further:
-        others = systems.others(context, sought.closest, settings) if law is None else ()
+        others = systems.others(context, settings) if law is None else ()
         joint = roll_jointly(others, system, columns, rolling, settings)
         parts = [[*one, *scout, *more] for one, scout, more in zip(parts, scouts, joint, strict=True)]
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
@@ -107,15 +105,15 @@ def _leads(parts: list[Part], column: Series, rolling: Rolling, settings: Settin
     return bool(ahead.any())
 
 
-def _sought(context: Context, steps: int, settings: Settings) -> Sought:
+def _law(context: Context, steps: int, settings: Settings) -> Decided | None:
     from prophecy.laws import search  # not needed for most series
 
     if "ASSIMILATION" in settings.without:
-        return search.Sought()
+        return None
     try:
         return search.decide(context, steps, settings)
     except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
-        return search.Sought()
+        return None
 
 
 def _without_noise(context: Context, steps: int, season: object, settings: Settings) -> Solution | None:
@@ -129,7 +127,7 @@ def _without_noise(context: Context, steps: int, season: object, settings: Setti
     if len(noise) != int(context.varying.sum()) or not 0 < noise.sum() < len(noise):
         return None
     rest = context.only(~noise)
-    decided = _sought(rest, steps, settings).decided
+    decided = _law(rest, steps, settings)
     if decided is None or decided.system is None:
         return None
     law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings)

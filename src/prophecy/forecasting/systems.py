@@ -1,23 +1,18 @@
-"""Candidates of all variables together, in standard deviations: waves, maps, repetition, fields.
+"""Candidates of all variables together, in standard deviations: waves, maps, repetition.
 
 A few scouts are cheap. The others are tried where the scouts have most of the weight at some lead (`solve.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from prophecy.forecasting.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.series import VALUES, Array, Candidate, Mask, Model
+from prophecy.forecasting.series import VALUES, Array, Candidate, Model
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.waves import fit_waves
-from prophecy.laws.context import Context, Rows
-from prophecy.laws.features import monomial_count
-
-if TYPE_CHECKING:
-    from prophecy.laws.fitted import FittedFlow
+from prophecy.laws.context import Context, Rows, monomial_count
 
 Solve = Callable[[Array, Rows], Model | None]
 
@@ -29,16 +24,14 @@ def scouts(context: Context, settings: Settings) -> Iterator[Candidate]:
         yield _waves(pairs, context.pace, settings.ridges[0])
 
 
-def others(context: Context, closest: Sequence[FittedFlow], settings: Settings) -> Iterator[Candidate]:
-    """closest: fields that came close to a law."""
+def others(context: Context, settings: Settings) -> Iterator[Candidate]:
+    """Repetition, waves and maps of all variables."""
     variables = context.values.shape[1]
     for window in settings.repeated:
         yield _repetition(window)
     for pairs in settings.wave_pairs:
         yield _waves(pairs, context.pace, settings.ridges[1])
     yield _waves(settings.wave_pairs[0], context.pace, settings.ridges[0])
-    for field in closest:
-        yield _field(context, field, settings)
     for count in (1, 2, 4, 8, 24):
         degree = next((d for d in (5, 4, 3, 2, 1) if monomial_count(count * variables, d) <= settings.map_features), 0)
         for ridge in settings.ridges if degree else ():
@@ -76,15 +69,3 @@ def _polynomial(count: int, degree: int, ridge: float, settings: Settings) -> Ca
     name = f"polynomial map of degree {degree}, {_delayed(count, 1)}, ridge {ridge:g}"
     memory = delays(count)
     return _candidate("polynomial map", name, lambda v, r: fit_polynomial_map(memory, degree, ridge, v, r, settings))
-
-
-def _field(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
-    """The family that the whole context led to, solved again from a part of it."""
-    from prophecy.laws.flows import fit_part
-
-    latest = min(len(context.values), settings.longest)
-
-    def fit(values: Array, known: Mask, steps: int) -> Model | None:
-        return whole if len(values) == latest else fit_part(values, context.observed[-latest:], whole, settings.laws)
-
-    return Candidate("field", "field from single steps" if whole.exact else "field by assimilation", VALUES, fit)

@@ -1,6 +1,6 @@
 """Tables as people have them: files, frames and arrays as series on their calendar. No models here.
 
-`opening` recognises a file, `text` and `objects` give its rows, `heading` tells names, titles and units from them;
-`columns` decides kinds and notation, each by the column as a whole; `roles` which is time, key and value; `table` reads
-cells as numbers and times, `source` times of frames; `collect` and `align` make series of them.
+`opening` recognises and unpacks a file; `rows` and `objects` make columns of it; `columns` decides what each column
+holds and reads its numbers (`numbers` has their notation, `dates` that of dates); `roles` says which is time, key and
+value; `table` puts them together; `collect` and `align` make series on the `grid` of their times.
 """

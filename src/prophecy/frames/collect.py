@@ -5,45 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.columns import Hints, plain_numbers
+from prophecy.frames.columns import Hints
+from prophecy.frames.numbers import plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
-from prophecy.frames.table import Table, floats, open_frame, open_table, rows_by_code, unstacked
-from prophecy.frames.times import Times, joined
-
-Array: TypeAlias = NDArray[np.float64]
+from prophecy.frames.table import Table, open_frame, open_table, unstacked
 
 DUPLICATES = ("refuse", "mean")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of all series: the number of each one's key, values, times."""
-
-    codes: NDArray[np.int64]
-    values: Array
-    times: Times | None
-
-    def __getitem__(self, rows: NDArray[np.int64]) -> Rows:
-        return Rows(self.codes[rows], self.values[rows], None if self.times is None else self.times[rows])
-
-    def newest(self, most: int) -> Rows:
-        """Without all but the newest rows of each series."""
-        order = np.lexsort((np.arange(len(self.codes)) if self.times is None else self.times.values, self.codes))
-        ends = np.cumsum(np.bincount(self.codes))[self.codes[order]]
-        return self[np.sort(order[ends - np.arange(len(order)) <= most])]
-
-
-def _joined(parts: Sequence[Rows]) -> Rows:
-    times = [part.times for part in parts if part.times is not None]
-    codes, values = np.concatenate([part.codes for part in parts]), np.concatenate([part.values for part in parts])
-    return Rows(codes, values, joined(times) if times else None)
 
 
 @dataclass(frozen=True)
@@ -55,48 +29,30 @@ class Collected:
     rows: int
 
 
-def gathered(table: Table, context: int = 10**9) -> tuple[Rows, dict[Key, int], int]:
-    """The rows of a whole table, the number of each key, and how many rows were read; of more than `Sizes.cells` the
-    newest `context` of every series."""
-    parts: list[Rows] = []
-    numbers: dict[Key, int] = {}
-    cells = rows = 0
-    for batch in table.batches:
-        block = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
-        parts.append(Rows(table.codes(batch, numbers), block, table.times(batch, rows + 1)))
-        rows += len(block)
-        cells += block.size
-        if cells > table.sizes.cells:
-            parts = [_joined(parts).newest(context)]
-            cells = parts[0].values.size
-    if not rows:
-        raise ValueError(f"{table.path} has a header but no rows; write rows below the names")
-    return _joined(parts), numbers, rows
-
-
 def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
-    """Read a whole table, keeping the newest `context` rows of every series.
+    """The series of a table, the newest `context` rows of each.
 
     failed: takes what is wrong with single series, which is raised without it.
     """
-    (whole, numbers, rows), sources = gathered(table, context), {}
-    for key, mine in zip(numbers, rows_by_code(whole.codes), strict=True):
+    sources = {}
+    for key, rows in table.split().items():
         try:
-            sources[key] = _source(table, key, whole[mine], context)
+            sources[key] = _source(table, key, rows, context)
         except ValueError as error:
             if failed is None:
                 raise
             failed[key] = error
-    return Collected(table, sources, rows)
+    return Collected(table, sources, len(table.values))
 
 
-def _source(table: Table, key: Key, rows: Rows, context: int) -> Source:
-    roles, ways = table.roles, table.layout.ways
+def _source(table: Table, key: Key, rows: NDArray[np.int64], context: int) -> Source:
+    roles, ways, asked = table.roles, table.layout.ways, table.layout.asked
     try:
-        series = align(rows.values, rows.times, table.layout.asked.duplicates == "mean", ways)
+        times = None if table.times is None else table.times[rows]
+        series = align(table.values[rows], times, asked.duplicates == "mean", ways)
     except ValueError as error:
         which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
-        keys = [name for name in table.names if table.layout.kind(name) == "text" and name not in roles.keys]
+        keys = [name for name in table.names if table.layout[name].kind == "text" and name not in roles.keys]
         advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
         raise ValueError(f"{table.path}: {which}{error}{advice}") from None
     if len(series.values) > context:

@@ -151,6 +151,8 @@ def style_of(
 ) -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
     cells = list(dict.fromkeys(cells))
+    if quick(cells, ISO) is not None:
+        return ISO, None
     begun = next((cell for cell in cells[:JUDGED] if is_date(cell)), cells[0])
     patterns, first_wrong = [], None
     for pattern in (pattern for pattern in PATTERNS if _moment(pattern, begun) is not None):
@@ -251,9 +253,8 @@ def read(
 
     stray: takes rows and cells that are no dates, which are then NaT; without it they are refused.
     """
-    quick = _numpy(cells, style)
-    if quick is not None:
-        return quick
+    if (times := quick(cells, style)) is not None:
+        return times
     seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
     there, ahead = np.zeros(len(cells), bool), None
     for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
@@ -274,7 +275,7 @@ def read(
     return Times(values, None if ahead is None else timezone(timedelta(seconds=ahead)) if ahead else UTC)
 
 
-def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
+def quick(cells: Sequence[str | None], style: Style) -> Times | None:
     """ISO dates without a zone by NumPy's own parser, which is thirty times as fast; None where it does not do."""
     if style != ISO or not len(cells) or not all(cell and _ISO.fullmatch(cell) for cell in cells):
         return None

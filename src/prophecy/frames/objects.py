@@ -1,4 +1,4 @@
-"""Tables that are no text, in pieces: JSON and sheets of Excel files as columns of text, Parquet, .npy and frames as
+"""Tables that are no text: JSON and sheets of Excel files as columns of text, Parquet, .npy and frames as
 columns that have types."""
 
 from __future__ import annotations
@@ -6,23 +6,19 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from prophecy.frames.columns import Hints, Layout, described, is_number, text_of
-from prophecy.frames.heading import of_rows
+from prophecy.frames.columns import JUDGED, Hints, Layout, described, text_of
+from prophecy.frames.numbers import is_number
 from prophecy.frames.opening import Opened
+from prophecy.frames.rows import of_rows
 from prophecy.frames.source import DATES
 
-if TYPE_CHECKING:
-    from prophecy.frames.table import Stray
-
-ROWS = 1 << 18  # rows of arrays per piece: 2 MB of each column
-LOOKED = 10_000  # rows read to find names, kinds and roles of columns
 DEEPEST = 50  # levels of nested JSON objects whose keys are columns: far below Python's limit of 1 000 calls
 UNPACKED = 1 << 29  # bytes an Excel file may unfold to
 SHEET_CELLS = 20_000_000  # of a sheet: 20 columns of the million rows Excel has
@@ -30,21 +26,20 @@ SHEET_CELLS = 20_000_000  # of a sheet: 20 columns of the million rows Excel has
 Row = Sequence[Any]
 
 
-def read_json(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
+def read_json(opened: Opened, asked: Hints) -> Layout:
     """An object a line, or (a file that begins with a bracket) one array of objects."""
     if opened.kind == "json":
-        found = _parsed(opened.stream.read(), "", "write an object per line")
+        found = _parsed(opened.data, "", "write an object per line")
         if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
             raise ValueError("a JSON table is an array of objects, or one object per line; write it so")
         objects = (_flat(row, f"item {i}") for i, row in enumerate(found, start=1))
     else:
-        text = io.TextIOWrapper(io.BufferedReader(opened.stream), "utf-8-sig", errors="replace")
+        text = io.TextIOWrapper(io.BytesIO(opened.data), "utf-8-sig", errors="replace")
         lines = ((f"line {place}", line) for place, line in enumerate(text, start=1) if line.strip())
         objects = (_flat(_parsed(line, f"{place} is ", "correct or remove it"), place) for place, line in lines)
-    first = list(islice(objects, LOOKED))
-    names = tuple(dict.fromkeys(name for row in first for name in row))
-    rows = enumerate(([row.get(name) for name in names] for row in chain(first, objects)), 1)
-    return of_rows(opened.path, rows, asked, stray, piece, names)
+    table = list(objects)
+    names = tuple(dict.fromkeys(name for row in table for name in row))
+    return of_rows(opened.path, enumerate(([row.get(name) for name in names] for row in table), 1), asked, names)
 
 
 def _parsed(text: str | bytes, where: str, way_out: str) -> Any:
@@ -71,13 +66,13 @@ def _flat(row: Any, where: str, prefix: str = "", depth: int = 0) -> dict[str, A
     return made
 
 
-def read_excel(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
+def read_excel(opened: Opened, asked: Hints) -> Layout:
     """A sheet, the first that holds a table unless one is named; titles and units are found as in text."""
     try:
         import openpyxl
     except ModuleNotFoundError:
         raise ValueError("Excel files need openpyxl; install it with: pip install 'hippo-prophecy[excel]'") from None
-    data = opened.whole()
+    data = io.BytesIO(opened.data)
     try:
         unpacked = sum(part.file_size for part in zipfile.ZipFile(data).infolist())
         if unpacked > UNPACKED:
@@ -103,7 +98,7 @@ def read_excel(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout
         raise ValueError(f"is not a readable Excel file: {error}; save it again, or as CSV") from None
     if not rows:
         raise ValueError("no sheet holds a table of at least two rows; name another file, or save the table as CSV")
-    made = of_rows(opened.path, enumerate(rows[asked.skip or 0 :], 1), asked, stray, piece)
+    made = of_rows(opened.path, enumerate(rows[asked.skip or 0 :], 1), asked)
     return replace(made, notes=[*made.notes, *[f"sheet {title!r} of {len(sheets)}"] * (len(sheets) > 1)])
 
 
@@ -128,52 +123,43 @@ def _sheet_rows(sheet: Any) -> list[Row]:
     return [(*row, *[None] * (width - len(row)))[:width] for row in rows]
 
 
-def read_parquet(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
+def read_parquet(opened: Opened, asked: Hints) -> Layout:
     """Columns of any type."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     try:
-        file = parquet.ParquetFile(opened.raw if opened.plain else opened.whole())
+        table = parquet.read_table(io.BytesIO(opened.data))
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"is not a Parquet file: {error}; write it again, or as CSV") from None
-    return of_frames(opened.path, (pa.Table.from_batches([batch]) for batch in file.iter_batches(ROWS)), asked)
+    return of_frame(opened.path, table, asked)
 
 
-def read_npy(opened: Opened, asked: Hints, stray: Stray, piece: int) -> Layout:
+def read_npy(opened: Opened, asked: Hints) -> Layout:
     """(time,) or (time, series): a column is a series, as in any table."""
     import pyarrow as pa
 
     try:
-        if opened.plain:
-            data = np.load(opened.path, mmap_mode="r", allow_pickle=False)
-        else:
-            data = np.load(opened.whole(), allow_pickle=False)
+        data = np.load(io.BytesIO(opened.data), allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"is not an .npy file of numbers: {error}; write it with numpy.save") from None
     if data.ndim not in (1, 2) or data.dtype.kind not in "iuf" or data.size == 0:
         raise ValueError(f"must hold real numbers, (time,) or (time, series), got {data.dtype} {data.shape}")
     names = ["value"] if data.ndim == 1 else [f"value{i}" for i in range(data.shape[1])]
-    data = data.reshape(len(data), -1)
-    rows = max(1, ROWS // len(names))
-    parts = (np.asarray(data[start : start + rows], dtype=np.float64) for start in range(0, len(data), rows))
-    return of_frames(opened.path, (pa.table(list(part.T), names) for part in parts), asked)
+    columns = data.reshape(len(data), -1).astype(np.float64).T
+    return of_frame(opened.path, pa.table(list(columns), names), asked)
 
 
-def of_frames(path: str, pieces: Iterator[Any], asked: Hints) -> Layout:
-    """Frames of any library below each other. Kinds of columns are told by their types, those of text by its cells."""
+def of_frame(path: str, data: Any, asked: Hints) -> Layout:
+    """A frame of any library. Kinds of columns are told by their types, those of text by its cells."""
     import narwhals.stable.v2 as nw
 
-    frames = (nw.from_native(piece, eager_only=True) for piece in pieces)
-    first = next(frames, None)
-    if first is None or not len(first):
+    frame = nw.from_native(data, eager_only=True)
+    if not len(frame):
         raise ValueError("the table has no rows; a forecast needs at least two")
-    head = first.head(LOOKED)
-    cells = [column.to_list() for column in head.iter_columns()]
     kinds = []
-    for kind, column in zip(head.schema.values(), cells, strict=True):
-        there = [cell for cell in column if cell is not None] if kind == nw.Object else []
+    for name, kind in frame.schema.items():
+        there = [cell for cell in frame[name].head(JUDGED).to_list() if cell is not None] if kind == nw.Object else []
         dated = kind in (nw.Date, nw.Datetime) or (bool(there) and all(isinstance(cell, DATES) for cell in there))
         kinds.append("typed" if dated else "number" if kind.is_numeric() else "bool" * (kind == nw.Boolean))
-    layout = described(path, head.columns, cells, asked, None, kinds)
-    return replace(layout, pieces=chain([first], frames))
+    return described(path, frame, asked, kinds)

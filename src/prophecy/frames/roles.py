@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.frames.columns import MOSTLY, Hints, Layout
+from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.source import EPOCHS, TimeColumn
 
 DATED = frozenset({"date", "datetime", "datum", "ds", "timestamp", "fecha"})
@@ -51,6 +52,7 @@ MOST_KEYS = 8  # columns that are tried as keys, alone and together
 JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
+SHOWN = 5  # names of further columns that a message shows
 YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
 
@@ -82,6 +84,8 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
         tuple(part for name in names for part in ([name] if name in layout.names else name.split(" + ")))
         for names in (asked.key, [asked.time] if asked.time else [])
     )
+    if asked.beside:
+        keys, times = (() if {*names} - {*layout.names} else names for names in (keys, times))
     for what, names in (("", asked.columns), ("time ", times), ("key ", keys)):
         absent = [name for name in names if name not in layout.names]
         if absent:
@@ -92,19 +96,22 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     if moments is None and asked.time != "":
         clock = _clock(layout, times, [name for name in layout.names if name not in {*asked.columns, *keys}], notes)
     taken = {*keys, *(clock.columns if clock is not None else ())}
-    free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
+    kinds = ("number", "bool", "text") if asked.beside else ("number",)
+    free = [name for name in layout.names if layout[name].kind in kinds and name not in taken]
     values = tuple(asked.columns) or _values(layout, free, keys, clock is not None, notes)
     others = [name for name in layout.names if name not in {*taken, *values}]
     if not asked.columns:
         if asked.header is None:
             spread_over_columns(layout.names, asked)
         if not values:
-            nearest = max(filter(layout.texts, others), key=lambda name: len(layout.numbers(name)), default=None)
+            nearest = max(
+                (name for name in others if layout[name].texts), key=lambda name: len(layout[name].known), default=None
+            )
             empty = f"all cells of {others[0]!r} are empty" if others else f"choose with {ways('column')}"
-            advice = empty if nearest is None else layout.why_text(nearest)
+            advice = empty if nearest is None else layout[nearest].why_text()
             raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
-        for why, kinds in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
-            left = [repr(name) for name in others if layout.kind(name) in kinds]
+        for why, unused in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
+            left = [repr(name) for name in others if layout[name].kind in unused]
             notes += [f"column{'s' * (len(left) > 1)} {', '.join(left)} left out: {why}"] if left else []
     for name in values:
         if name in taken:
@@ -112,10 +119,10 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
                 f"column {name!r} cannot be both predicted and the time or the key; choose others with "
                 f"{ways('column')}, {ways('time')} or {ways('key')}"
             )
-        if layout.kind(name) not in ("number", "bool"):
+        if layout[name].kind not in (*kinds, "bool"):
             raise ValueError(
                 f"{layout.path}: column {name!r} does not hold numbers; columns that do: "
-                f"{', '.join(map(repr, free)) or 'none'}; {layout.why_text(name)}"
+                f"{', '.join(map(repr, free)) or 'none'}; {layout[name].why_text()}"
             )
     if not keys and asked.duplicates != "mean":
         _refuse_keyed(layout, () if clock is None else clock.columns, values, moments)
@@ -128,12 +135,14 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
     values = [name for name in free if name and not name.startswith(UNNAMED)] or free
     lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"
     alone = [name for name in values if name.lower() == lonely][:1] if keys else []
+    if layout.asked.beside:
+        return tuple(values)
     if alone and len(values) > 1:
         left = ", ".join(repr(name) for name in values if name != alone[0])
         notes.append(f"{alone[0]!r} alone is predicted, not {left}; {layout.ways('column')} chooses")
         return tuple(alone)
     counts = [name for name in values if timed and not layout.strict and _is_of(name, RISING)]
-    counts = [name for name in counts if {*np.diff(layout.numbers(name)).tolist()} == {1.0}]  # a logger's RECORD
+    counts = [name for name in counts if {*np.diff(layout[name].known).tolist()} == {1.0}]  # a logger's RECORD
     if counts and len(counts) < len(values):
         left = ", ".join(map(repr, counts))
         notes.append(f"{left} left out, for counting rows; {layout.ways('column', counts[0])} predicts it")
@@ -146,10 +155,10 @@ def _key(layout: Layout, taken: set[str]) -> tuple[str, ...]:
     lower = {name.lower(): name for name in reversed(layout.names) if name not in taken}
     for usual in filter(lower.__contains__, KEYS):
         name = lower[usual]
-        kind = layout.kind(name)
+        kind = layout[name].kind
         if kind == "text" or (kind == "empty" and usual in KEYS[:2]):
             return (name,)
-        numbers = layout.numbers(name) if kind == "number" and usual not in ("id", "name") else np.empty(0)
+        numbers = layout[name].known if kind == "number" and usual not in ("id", "name") else np.empty(0)
         if len(numbers) and _whole(numbers) and (usual == "key" or len(set(numbers.tolist())) < len(numbers)):
             return (name,)
     return ()
@@ -160,17 +169,20 @@ def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], m
     few whole numbers, tells them apart."""
 
     def rows(names: Sequence[str]) -> list[tuple[str, ...]]:
-        return list(zip(*(map(str, layout.column(name)) for name in names), strict=True))
+        return list(zip(*(map(str, layout[name].first) for name in names), strict=True))
 
     def is_code(name: str) -> bool:
-        kinds = {str(cell) for cell in layout.column(name)}
+        kinds = {str(cell) for cell in layout[name].first}
         return 2 * len(kinds) <= len(whole) and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
-    moments, whole = rows(times) if times else moments, rows(layout.names)
-    if not moments or len(whole) != len(moments) or len(set(moments)) == len(set(zip(moments, whole, strict=True))):
+    moments = rows(times) if times else moments
+    if not moments or len(set(moments)) == len(moments):
+        return
+    whole = rows(layout.names)
+    if len(set(moments)) == len(set(zip(moments, whole, strict=True))):  # exact duplicates alone
         return
     texts, codes = (
-        [name for name in layout.names if layout.kind(name) == kind and name not in times]
+        [name for name in layout.names if layout[name].kind == kind and name not in times]
         for kind in ("text", "number")
     )
     codes = [name for name in codes if name not in values or (len(values) > 1 and is_code(name))]
@@ -189,12 +201,14 @@ def _refuse_keyed(layout: Layout, times: Sequence[str], values: Sequence[str], m
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
     """Refuse a table whose columns are moments, years, months or dates, with a row for each series or year."""
     dated = [name for name in names if dates.is_date(name) and not name.isdigit()]
-    years = {name: int(name) for name in names if name.isdigit() and YEARS[0] <= int(name) <= YEARS[1]}
+    years = {name: int(name) for name in names if name.isdecimal()}
+    years = years if all(YEARS[0] <= year <= YEARS[1] for year in years.values()) else {}  # 0, 1, 2 … are numbers
     months = {name: month for name in names if (month := dates.month_of(name)) is not None}
     rising = (list(some) for some in (years, months) if all(b - a == 1 for a, b in itertools.pairwise(some.values())))
     across = next((some for some in (*rising, dated) if len(some) >= 3), [])
     if across:
         others = [name for name in names if name not in across]
+        others = others if len(others) <= SHOWN else [*others[:SHOWN], "…"]
         called = "month" if across[0] in months else "time"
         anyway = "" if asked.ways.option == "=" else f"; if they are names of series, {asked.ways('header')}"
         raise ValueError(
@@ -210,10 +224,10 @@ def _clock(layout: Layout, times: Sequence[str], free: Sequence[str], notes: lis
     given, ways = layout.asked.time_format, layout.ways
     if times:
         return _joined(layout, times, notes) if len(times) > 1 else _named(layout, times[0], layout.names, notes)
-    dated = [name for name in free if layout.kind(name) in ("date", "typed")]
+    dated = [name for name in free if layout[name].kind in ("date", "typed")]
     if given is not None:
         dates.given(given)
-        dated = dated or [name for name in free if _fits(layout.texts(name), given)]
+        dated = dated or [name for name in free if _fits(layout[name].texts, given)]
     if len(dated) > 1:
         if layout.strict:
             raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with {ways('time')}")
@@ -228,19 +242,19 @@ def _clock(layout: Layout, times: Sequence[str], free: Sequence[str], notes: lis
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
             return clock
-    unread = [name for name in free if _is_of(name, TIMES) and layout.kind(name) in ("text", "empty")]
+    unread = [name for name in free if _is_of(name, TIMES) and layout[name].kind in ("text", "empty")]
     if unread:  # rows would be taken without times
         return _named(layout, unread[0], free, notes)
     if given is not None:
         raise ValueError(f"{layout.path}: no column fits {ways('time_format', given)}; name one with {ways('time')}")
-    numbers = [name for name in free if layout.kind(name) == "number"]
+    numbers = [name for name in free if layout[name].kind == "number"]
     return None if layout.strict or len(numbers) < 2 or not numbers[0] else _even(layout, numbers[0], notes)
 
 
 def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
     """Columns for the year, the month and so on, by the pattern of each; they end where one is missing."""
-    words = [name for name in free if layout.kind(name) == "text" and all(map(dates.month_of, layout.texts(name)))]
-    left = [name for name in free if layout.kind(name) == "number" or name in words]
+    words = [name for name in free if layout[name].kind == "text" and all(map(dates.month_of, layout[name].texts))]
+    left = [name for name in free if layout[name].kind == "number" or name in words]
     by_day = any(name.lower() in PARTS["%j"] for name in left)
     found: dict[str, str] = {}
     for pattern, names in PARTS.items():
@@ -251,13 +265,13 @@ def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
             break
         found["%b" if name in words else pattern] = name
         left.remove(name)
-    texts = [" ".join(row) for row in zip(*(layout.texts(name)[:20] for name in found.values()), strict=False)]
+    texts = [" ".join(row) for row in zip(*(layout[name].texts[:20] for name in found.values()), strict=False)]
     return found if len(found) > 1 and _fits(texts, " ".join(found)) else {}
 
 
 def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
     """The first of several columns where it counts: numbers that rise by one step from row to row hold no news."""
-    numbers = layout.numbers(name)
+    numbers = layout[name].known
     steps = np.diff(numbers)
     if len(numbers) < EVEN or not steps[0] > 0 or np.ptp(steps) > 1e-9 * np.abs(numbers).max():
         return None
@@ -268,9 +282,9 @@ def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
 def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> TimeColumn:
     """The clock of a column that is one, joined with a column of times of day where it has none itself."""
     given, ways = layout.asked.time_format, layout.ways
-    kind, texts = layout.kind(time), layout.texts(time)
+    kind = layout[time].kind
     if kind == "clock":
-        dated = [name for name in free if layout.kind(name) == "date"]
+        dated = [name for name in free if layout[name].kind == "date"]
         if not dated:
             raise ValueError(
                 f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}"
@@ -278,18 +292,19 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
         return _joined(layout, (dated[0], time), notes)
     if kind == "typed":
         return TimeColumn((time,), typed=True)
+    texts = layout[time].texts
     if given is not None:
         if texts and not _fits(texts, given):
             raise ValueError(f"{layout.path}: column {time!r}: {texts[0]!r} does not fit {ways('time_format', given)}")
         return TimeColumn((time,), dates.given(given))
     if kind == "date":
-        of_day = [name for name in free if layout.kind(name) == "clock"]
+        of_day = [name for name in free if layout[name].kind == "clock"]
         if of_day and not any(":" in cell for cell in texts[:100]):
             return _joined(layout, (time, of_day[0]), notes)
     elif (clock := _numeric(layout, time, True, notes)) is not None:
         return clock
-    elif kind == "number" and len(layout.numbers(time)):
-        return TimeColumn((time,), whole=_whole(layout.numbers(time)))
+    elif kind == "number" and len(layout[time].known):
+        return TimeColumn((time,), whole=_whole(layout[time].known))
     if not texts:
         raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with {ways('time')}")
     return TimeColumn((time,), _style(layout, time, texts, notes))
@@ -298,7 +313,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
 def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColumn:
     """A date and a time of day, or the parts of a date."""
     given = layout.asked.time_format or " ".join(_parts(layout, names))
-    rows = ([str(cell) for cell in row] for row in zip(*map(layout.column, names), strict=True))
+    rows = ([str(cell) for cell in row] for row in zip(*(layout[name].first for name in names), strict=True))
     cells = [" ".join(row) for row in rows if all(row)]
     style = dates.given(given) if given else _style(layout, " ".join(names), cells, notes)
     notes.append(f"columns {', '.join(map(repr, names[:-1]))} and {names[-1]!r} joined to one time")
@@ -322,13 +337,13 @@ def _fits(cells: Sequence[str], given: str) -> bool:
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
     """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name of time."""
-    numbers = layout.numbers(name) if layout.kind(name) == "number" else np.empty(0)
+    numbers = layout[name].known if layout[name].kind == "number" else np.empty(0)
     if not len(numbers):
         return None
     steps, whole, (low, high) = np.diff(numbers), _whole(numbers), (numbers.min(), numbers.max())
     ordered = len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
     if whole and (hinted or ordered) and low >= 19000101 and high <= 21001231:
-        cells = layout.texts(name)
+        cells = layout[name].texts
         if all(map(dates.is_date, cells[:100])):
             return TimeColumn((name,), _style(layout, name, cells, notes))
     for unit, scale in EPOCHS.items():
@@ -362,7 +377,7 @@ def _names_time(layout: Layout, name: str) -> bool:
     unit or in a word of several meanings."""
     if not _is_of(name, UNITS) or _words(name)[0] not in RISING:
         return False
-    steps = np.diff(layout.numbers(name))
+    steps = np.diff(layout[name].known)
     return _is_of(name, CLOCKS) or bool((steps >= 0).sum() >= MOSTLY * len(steps) and (steps > 0).any())
 
 

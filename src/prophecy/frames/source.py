@@ -6,18 +6,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import dates
 from prophecy.frames.align import Aligned
-from prophecy.frames.columns import is_missing, text_of
+from prophecy.frames.columns import NAMED, Layout, Stray, text_of
+from prophecy.frames.numbers import is_missing
 from prophecy.frames.times import Times, zone_of
-
-if TYPE_CHECKING:
-    from prophecy.frames.table import Stray
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
 UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))  # longest first, in seconds
@@ -59,35 +57,34 @@ class TimeColumn:
     serial: bool = False  # days as Excel counts them
     typed: bool = False  # cells are dates by their type
 
-    def read(self, piece: Any, first: int, stray: Stray) -> Times:
-        """The times of a piece of a table; `first` is the number of its first row, for messages."""
-        name, columns = " ".join(self.columns), [piece[column] for column in self.columns]
+    def read(self, layout: Layout) -> tuple[Times, list[str]]:
+        """The times of all rows, and what is to be said of cells that are none."""
         if self.style is not None:
-            return self._dates(list(zip(*(column.to_list() for column in columns), strict=True)), first, stray)
-        (column,) = columns
+            return self._dates(layout)
+        column = layout[self.columns[0]]
         if self.typed:
-            return as_times(column)
-        if self.unit is not None and (ticks := _ticks(column.to_list())) is not None:
-            return Times(ticks.astype(f"datetime64[{self.unit}]"))
-        numbers = stray.read(name, column, first - 1)
+            return as_times(column.cells), []
+        if self.unit is not None and (ticks := _ticks(column.cells.to_list())) is not None:
+            return Times(ticks.astype(f"datetime64[{self.unit}]")), []
+        numbers, said = column.numbers, column.said()
         if self.serial:  # written with six digits, a day is known to a tenth of a second
-            return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400))
-        return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit])
+            return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400)), said
+        return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit]), said
 
-    def _dates(self, rows: list[tuple[Any, ...]], first: int, stray: Stray) -> Times:
+    def _dates(self, layout: Layout) -> tuple[Times, list[str]]:
         """Dates in text, each read once however often it comes; the parts of a row's date together."""
         assert self.style is not None
+        parts = [layout[name].cells.to_list() for name in self.columns]
+        if len(parts) == 1 and (quick := dates.quick(parts[0], self.style)) is not None:
+            return quick, []
+        rows = list(zip(*parts, strict=True))
         numbers: dict[tuple[Any, ...], int] = {}
         codes = np.fromiter((numbers.setdefault(row, len(numbers)) for row in rows), np.int64)
-        places = np.unique(codes, return_index=True)[1]  # where each comes first
-        name, cells = " ".join(self.columns), [_text(row) for row in numbers]
-        wrong: list[tuple[int, str]] = []
-        times = dates.read(cells, self.style, name, (first + places).tolist(), wrong)[codes]
-        if wrong:
-            stray.missing_times(
-                name, wrong, int(np.isin(places[codes] + first, [row for row, _ in wrong]).sum()), len(rows)
-            )
-        return times
+        places = np.unique(codes, return_index=True)[1] + 1  # the row in which each comes first
+        name, wrong = " ".join(self.columns), list[tuple[int, str]]()
+        times = dates.read([_text(row) for row in numbers], self.style, name, places.tolist(), wrong)[codes]
+        count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
+        return times, Stray(len(rows), count, wrong[:NAMED]).said(name, layout.asked)
 
     def numbers(self, times: Times) -> Any:
         """Times as the numbers of the column."""
@@ -146,14 +143,17 @@ def as_times(cells: Any) -> Times:
     return Times(array) if array.dtype.kind in "Miuf" else _listed(array.tolist())
 
 
-def is_clock(index: Any) -> bool:
-    """Whether pandas' index holds times: dates, periods, or increasing numbers that are not mere row numbers."""
+def is_dated(index: Any) -> bool:
+    """Whether pandas' index holds dates: by its type, or as text."""
     if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
         return True
-    if len(index) and all(isinstance(cell, str) for cell in index):
-        return all(dates.is_date(cell) for cell in index)
+    return len(index) > 0 and all(isinstance(cell, str) and dates.is_date(cell) for cell in index)
+
+
+def is_numbered(index: Any) -> bool:
+    """Whether pandas' index counts, up or down."""
     return (
-        type(index).__name__ == "Index"
+        type(index).__name__ in ("RangeIndex", "Index")
         and getattr(index.dtype, "kind", "O") in "iuf"
         and bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
         and bool(index.is_unique)

@@ -156,70 +156,57 @@ def _unit(values: Any) -> Any:
     return next((unit for unit in units if np.all(values == values.astype(f"datetime64[{unit}]"))), "ns")
 
 
-class Local:
-    """Times as a zone's clocks showed them, read piece by piece into moments.
+def in_zone(times: Times, zone: tzinfo, series: Iterable[Any], column: str = "time", utc: bool = False) -> Times:
+    """The moments at which a zone's clocks showed some times. series: the rows of each, in the order of the table.
 
-    zone: whose clocks. column: what messages call them. utc: the times count from 1970 and are moments already.
-    What of a doubled hour has been read stays known between pieces, for each series.
+    Times that are moments already (written with an offset, or `utc`: counted since 1970) are shown in the zone. column:
+    what messages call them.
     """
-
-    def __init__(self, zone: tzinfo, column: str = "time", utc: bool = False) -> None:
-        self._zone, self._column, self._utc = zone, column, utc
-        self._before: dict[str, Moments] = {}
-
-    def read(self, times: Times, series: Iterable[tuple[str, Any]]) -> Times:
-        """The moments of some rows. series: each key and its rows, in the order of the table.
-
-        Times that are moments already (written with an offset, or counted since 1970) are shown in the zone.
-        """
-        if not times.dates:
+    if not times.dates:
+        raise ValueError(
+            f"column {column!r} holds numbers, which have no time zone; leave the time zone out, or name a column of "
+            "dates"
+        )
+    if utc or times.zone is not None:
+        return Times(times.values, zone)
+    early, late = (offsets(times.values, zone, fold) for fold in (0, 1))
+    skipped = np.flatnonzero((early < late) & ~times.missing)
+    if len(skipped):
+        raise ValueError(
+            f"column {column!r}: {written(times.values[skipped[0]])} does not exist in {zone}, whose clocks skip it "
+            "when summer time begins; if the times are of another zone, or of winter time all year, name that one, "
+            "such as UTC or +01:00"
+        )
+    second, length = np.zeros(len(times), dtype=bool), np.maximum(early - late, 0)
+    for rows in series if length.any() else ():
+        try:
+            second[rows] = _second(times.values[rows], length[rows])
+        except ValueError as error:
             raise ValueError(
-                f"column {self._column!r} holds numbers, which have no time zone; leave the time zone out, or name a "
-                "column of dates"
-            )
-        if self._utc or times.zone is not None:
-            return Times(times.values, self._zone)
-        early, late = (offsets(times.values, self._zone, fold) for fold in (0, 1))
-        skipped = np.flatnonzero((early < late) & ~times.missing)
-        if len(skipped):
-            raise ValueError(
-                f"column {self._column!r}: {written(times.values[skipped[0]])} does not exist in {self._zone}, whose "
-                "clocks skip it when summer time begins; if the times are of another zone, or of winter time all year, "
-                "name that one, such as UTC or +01:00"
-            )
-        second = np.zeros(len(times), dtype=bool)
-        length = np.maximum(early - late, 0)
-        if length.any():
-            for key, rows in series:
-                second[rows] = self._second(key, times.values[rows], length[rows])
-        return Times(shifted(times.values, -np.where(second, late, early)), self._zone)
+                f"column {column!r}: in the hour after {error}, which {zone} has twice when summer time ends, a time "
+                "comes more than twice or rows are in no order; tell series apart by a key, or sort the table by time "
+                "first"
+            ) from None
+    return Times(shifted(times.values, -np.where(second, late, early)), zone)
 
-    def _second(self, key: str, wall: Moments, length: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which rows of a series are of the second of two hours that look the same: those that come again, or after
-        a step back. length: seconds shown twice."""
-        steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
-        down = int((steps < 0).sum()) > int((steps > 0).sum())  # newest first
-        wall, length = (wall[::-1], length[::-1]) if down else (wall, length)
-        second, places = np.zeros(len(wall), dtype=bool), np.flatnonzero(length > 0)
-        before, days = self._before.get(key, wall[:0]), wall[places].astype("datetime64[D]")
-        for day in np.unique(days):
-            mine = places[days == day]
-            known = before[before.astype("datetime64[D]") == day]
-            rows = np.concatenate([wall[mine], known] if down else [known, wall[mine]])
-            again = np.append(False, rows[1:] <= np.maximum.accumulate(rows)[:-1])
-            again |= np.append(0, np.cumsum(rows[1:] < rows[:-1])) > 0
-            if any((np.diff(part).astype(np.int64) <= 0).any() for part in (rows[again], rows[~again])):
-                times, counts = np.unique(rows, return_counts=True)
-                raise ValueError(
-                    f"column {self._column!r}: in the hour after {written(rows.min())}, which {self._zone} has twice "
-                    f"when summer time ends, {written(times[np.argmax(counts)])} comes more than twice or rows are in "
-                    "no order; tell series apart by a key, or sort the table by time first"
-                )
-            if not again.any() and not len(known):
-                again[:] = _late(wall, int(mine[0]), int(length[mine[0]]))
-            second[mine] = again[: len(mine)] if down else again[len(known) :]
-            self._before[key] = rows
-        return second[::-1] if down else second
+
+def _second(wall: Moments, length: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which rows of a series are of the second of two hours that look the same: those that come again, or after a step
+    back. length: seconds shown twice. An hour that cannot be told apart is refused with its beginning."""
+    steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
+    if int((steps < 0).sum()) > int((steps > 0).sum()):  # newest first
+        return _second(wall[::-1], length[::-1])[::-1]
+    second, places = np.zeros(len(wall), dtype=bool), np.flatnonzero(length > 0)
+    days = wall[places].astype("datetime64[D]")
+    for day in np.unique(days):
+        mine = places[days == day]
+        rows = wall[mine]
+        again = np.append(False, rows[1:] <= np.maximum.accumulate(rows)[:-1])
+        again |= np.append(0, np.cumsum(rows[1:] < rows[:-1])) > 0
+        if any((np.diff(part).astype(np.int64) <= 0).any() for part in (rows[again], rows[~again])):
+            raise ValueError(written(rows.min()))
+        second[mine] = again if again.any() else _late(wall, int(mine[0]), int(length[mine[0]]))
+    return second
 
 
 def summer_time_ends(times: Times, doubled: NDArray[np.intp]) -> bool:

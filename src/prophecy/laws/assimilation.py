@@ -20,13 +20,7 @@ from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import (
-    LEAST_NOISE,
-    Budget,
-    regression,
-    roughness,
-    smoothed,
-)
+from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -74,33 +68,28 @@ def assimilate(
     field: SparseField,
     values: Array,
     seen: Array,
-    hint: Assimilated | None = None,
     budget: Budget | None = None,
     laws: LawSettings = LAWS,
 ) -> Assimilated | None:
-    """States, parameters and noise of (time, variables) under the family of `field`.
-
-    hint: what a part of the series had led to, to start from. budget: the work it may do.
-    """
+    """States, parameters and noise of (time, variables) under the family of `field`. budget: the work it may do."""
     allowed = field.mask
     noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
-    if hint is None and not seen[:, visible].all():
+    if not seen[:, visible].all():
         noise = np.maximum(noise, laws.bridged)
     noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
     states = np.where(field.own, smoothed(values, noise), values)
-    if hint is not None:
-        field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
-    else:
-        field, noise = _start(field, values, states, noise, laws)
+    field, noise = _start(field, values, states, noise, laws)
     noise = np.maximum(noise, least_noise(noise, laws))
     problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
-    if _dependent(values, noise):
-        problem.choice = _choice(allowed, laws)
+    problem.choice = _choice(allowed, laws)
     best, falling = None, 0
     few = allowed.sum() <= laws.most_parameters
-    for looseness in laws.stages if hint is None else laws.stages[1:]:
+    for looseness in laws.stages:
+        if looseness == laws.one_trajectory and RECIPROCAL in field.terms.kinds:
+            problem.field, wide = widened(problem.field, problem.field.with_mask(allowed))
+            allowed, problem.choice = wide.mask, _choice(wide.mask, laws)
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
@@ -117,43 +106,12 @@ def assimilate(
             problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = known(problem, evidence)
-    return best if best is None or hint is not None else _sure(best, values, seen, allowed, laws)
-
-
-def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: LawSettings) -> Assimilated:
-    """A law with few terms once more, each of them at the price of having been chosen among all of its family: the best
-    of many is three standard errors from zero by chance. One with many terms imitates another, and needs them."""
-    v = values.shape[1]
-    if best.looseness > laws.one_trajectory or best.field.count > laws.short * v:
-        return best
-    field = best.field
-    if RECIPROCAL in field.terms.kinds:
-        field, wide = widened(field, field.with_mask(allowed))
-        allowed = wide.mask
-    problem = Problem(field, values, seen, best.noise, best.states, laws=laws)
-    problem.budget = Budget(laws.work)
-    problem.choice = _choice(allowed, laws)
-    problem.at(best.looseness)
-    problem.select(allowed, True)
-    if np.array_equal(problem.field.mask, field.mask):
-        return best
-    problem.improve(4)
-    problem.rescale()
-    problem.choice = 0.0
-    evidence = problem.evidence()
-    return known(problem, evidence) if np.isfinite(evidence) else best
+    return best
 
 
 def _choice(allowed: Mask, laws: LawSettings) -> float:
     """Nats that a term costs because it was chosen among all that an equation may have."""
     return laws.choice * float(np.log(max(allowed.sum() / max(allowed.any(axis=0).sum(), 1), 1.0)))
-
-
-def _dependent(values: Array, noise: Array) -> bool:
-    """Whether some sum of the variables is constant but for noise: then many fields pass through the samples, and those
-    with few terms are looked for from the start."""
-    spread = np.linalg.svd(values - values.mean(axis=0), compute_uv=False)[-1] / np.sqrt(len(values))
-    return bool(values.shape[1] > 1 and spread < 2 * noise.max())
 
 
 def known(problem: Problem, evidence: float) -> Assimilated:

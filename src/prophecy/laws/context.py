@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy.laws.features import Units
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Where the scaled variables came from: raw = scale * x + centre, per variable."""
+
+    centre: Array
+    scale: Array
+
+
+def monomial_count(variables: int, degree: int) -> int:
+    """How many monomials of so many variables there are up to a degree."""
+    return comb(variables + degree, degree)
 
 
 @dataclass(frozen=True, eq=False)

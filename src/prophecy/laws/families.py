@@ -17,19 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws import flow
-from prophecy.laws.features import Units
-from prophecy.laws.flow import (
-    EXPONENTIAL,
-    LOGARITHM,
-    MODULUS,
-    RECIPROCAL,
-    ROOT,
-    SIGN,
-    SINE,
-    TANH,
-    Function,
-    Terms,
-)
+from prophecy.laws.context import Units
+from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT, SIGN, SINE, TANH, Function, Terms
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
 from prophecy.laws.weak_form import WeakForm, alike, orthonormal
@@ -171,11 +160,10 @@ def _settled(rises: WeakForm, degree: int, found: list[_Trial], laws: LawSetting
     return found
 
 
-def of_one_variable(units: Units, low: float) -> SparseField:
-    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units.
+def of_one_variable(units: Units, positive: bool) -> SparseField:
+    """The terms of x' = f(x): powers up to 3 and, where x is positive, x log x and the root of x in its own units.
     Few enough for short series, and all that growth, decay and approach to a level are written with."""
     rate, shift = (float(units.scale[0]),), float(units.centre[0])
-    positive = units.scale[0] * low + units.centre[0] > 0
     functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
     field = SparseField.of(flow.polynomial_terms(1, 3, functions, 2))
     mask, powers = field.mask.copy(), flow.powers(field.terms)
@@ -198,13 +186,13 @@ def of_angles(units: Units, angles: Mask) -> SparseField:
     return replace(field.with_mask(mask), shaped=False)
 
 
-def of_second_order(pace: float) -> SparseField:
-    """The terms of x' = v, v' = f(x, v): powers up to 3. pace: of x in its units for each v in its own."""
+def of_second_order(units: Units) -> SparseField:
+    """The terms of x' = v, v' = f(x, v): powers up to 3."""
     terms = flow.polynomial_terms(2, 3)
     theta, mask = np.zeros((terms.size, 2)), np.zeros((terms.size, 2), dtype=np.bool_)
     mask[:, 1] = True
     rate = int(np.nonzero((flow.powers(terms) == [0, 1]).all(axis=1))[0][0])
-    theta[rate, 0] = pace
+    theta[rate, 0] = units.scale[1] / units.scale[0]
     return SparseField(terms, theta, mask, given=theta != 0)
 
 

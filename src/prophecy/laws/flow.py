@@ -117,11 +117,3 @@ EIGHTH = Tableau(
 
 #: For `paths` that follow the flow exactly.
 NO_KICKS = np.zeros((0, 0, 0))
-
-
-class Shapes(NamedTuple):
-    """What functions are taken of, for each of several paths: the arrays of `Terms` with one axis more, the first."""
-
-    rates: Array
-    shifts: Array
-    bends: Array

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.assimilation import Assimilated, assimilate
-from prophecy.laws.families import Proposal, of_angles, of_one_variable, of_second_order, propose
-from prophecy.laws.features import Units, monomial_count
+from prophecy.laws.context import Units, monomial_count
+from prophecy.laws.families import Proposal, propose
 from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.noise_free import as_it_is, exactly, grown, step_by_step
+from prophecy.laws.noise_free import exactly, grown, step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.quotients import quotients
 from prophecy.laws.settings import LAWS, LawSettings
@@ -28,7 +28,8 @@ class Search:
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
     the evidence decides between them. phases: how many of the last variables are quarter-period partners of others.
-    clocked: whether the last variable is time, which goes on evenly and multiplies other terms at most once.
+    clocked: whether the last variable is time, which goes on evenly and multiplies other terms at most once. units: of
+    the field's variables.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Search:
         self._values, self._laws = values, laws
         self._x, self._seen = _read(values, known, self._offset, laws)
         self._circles, self._clocked = circles(values, phases), clocked
-        self._units = Units(units.centre - self._offset * units.scale, units.scale)
+        self.units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
         if not self._finest:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
@@ -60,7 +61,7 @@ class Search:
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
         for field in self._fields[:2] if self._complete else ():
-            found = exactly(field, self._x, self._known, self._work, self._laws).found
+            found = exactly(field, self._x, self._known, self._work, self._laws)
             if found is not None:
                 return self._finished(found)
         return None
@@ -72,34 +73,21 @@ class Search:
         found = grown(self._fields[0], self._x, self._known, self._laws) if small else None
         return None if found is None else self._finished(found)
 
-    def of_one_variable(self) -> FittedFlow | None:
-        """The law x' = f(x) of the single variable."""
-        return self._of(of_one_variable(self._units, float(self._x[:, 0].min())))
-
     def of_libraries(self) -> FittedFlow | None:
         """The first law of the user's own libraries."""
         for library in self._laws.libraries:
-            found = self._of(library.field(self._units))
+            found = self.of(library.field(self.units))
             if found is not None and found.conclusive:
                 return found
         return None
 
-    def of_angles(self, angles: Mask) -> FittedFlow | None:
-        """The law of variables some of which are angles that grow."""
-        return self._of(of_angles(self._units, angles))
-
-    def _of(self, field: SparseField) -> FittedFlow | None:
+    def of(self, field: SparseField) -> FittedFlow | None:
         """The member of a small family that passes through exact samples, or else through noise."""
         found = None
         if self._finest and self._complete:
-            found = exactly(field, self._x, self._known, self._work, self._laws).found
+            found = exactly(field, self._x, self._known, self._work, self._laws)
         if found is None and field.coefficients <= self._laws.most_quadratic:
             found = self._assimilated(field)
-        return None if found is None else self._finished(found)
-
-    def of_second_order(self) -> FittedFlow | None:
-        """The law x'' = f(x, x') of the first variable; the second is its rate, which is never seen."""
-        found = self._assimilated(of_second_order(float(self._units.scale[1] / self._units.scale[0])))
         return None if found is None else self._finished(found)
 
     def with_inputs(self, inputs: Array) -> FittedFlow | None:
@@ -148,7 +136,7 @@ class Search:
         if given <= 0:
             return None
         budget = Budget(given)
-        found = assimilate(field, self._x, self._seen, None, budget, self._laws)
+        found = assimilate(field, self._x, self._seen, budget, self._laws)
         self._noisy_work.left += min(0.0, budget.left - given)
         return found
 
@@ -159,7 +147,7 @@ class Search:
         """
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
         rounds, others = list[list[Proposal]](), list[Proposal]()
-        for proposals, rivals in propose(path, self._units, 2, noise, laws):
+        for proposals, rivals in propose(path, self.units, 2, noise, laws):
             found = self._exact_of(proposals)
             if found is not None:
                 return found
@@ -173,7 +161,7 @@ class Search:
         if found is not None:
             return found
         for field in self._fields[2:] if self._complete and self._finest else ():
-            found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
+            found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws)
             if found is not None:
                 return found
         for proposals in rounds if self._finest else ():
@@ -186,7 +174,7 @@ class Search:
         """The first of the proposed fields that takes every sample to the next up to rounding."""
         for proposal in proposals:
             if self._complete and proposal.left < self._laws.hopeful and self._work.left > 0:
-                found = exactly(self._with(proposal), self._x, self._known, self._work, self._laws).found
+                found = exactly(self._with(proposal), self._x, self._known, self._work, self._laws)
                 if found is not None:
                     return found
         return None
@@ -206,20 +194,15 @@ class Search:
         return best if jumping is None else _better(best, self._assimilated(jumping))
 
     def quotients(self) -> FittedFlow | None:
-        """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""
+        """The quotient of polynomials that takes every sample to the next up to rounding."""
         if not self._complete or self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
             return None
-        best: tuple[float, SparseField] | None = None
         budget = Budget(self._laws.work_exact)
         for field in quotients(self._x, self._laws):
-            attempt = exactly(field, self._x, self._known, budget, self._laws)
-            if attempt.found is not None:
-                return self._finished(attempt.found)
-            if attempt.closest is not None and (best is None or attempt.left < best[0]):
-                best = attempt.left, attempt.closest
-        if best is None:
-            return None
-        return _as_it_is(best[1], self._x, self._known, self._offset, self._values, self._laws)
+            found = exactly(field, self._x, self._known, budget, self._laws)
+            if found is not None:
+                return self._finished(found)
+        return None
 
     @property
     def _noisy(self) -> bool:
@@ -249,27 +232,6 @@ def fit_flow(
     """The whole search at once."""
     search = Search(values, known, units, phases, laws, clocked)
     return search.exact_powers() or search.others()
-
-
-def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = LAWS) -> FittedFlow | None:
-    """The same terms with parameters and states from a part of the series alone."""
-    x, seen = _read(values, known, whole.offset, laws)
-    if whole.exact:
-        return _as_it_is(whole.field, x, np.asarray(seen.all(axis=1)), whole.offset, values, laws)
-    if whole.found.looseness > laws.stages[1] or whole.field.count > seen.sum() / 3:
-        return None
-    x, seen = _after_gap(x, seen, laws)
-    found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
-    return None if found is None else finished(found, x, x, seen, whole.offset, values, laws)
-
-
-def _as_it_is(
-    field: SparseField, x: Array, known: Mask, offset: Array, values: Array, laws: LawSettings
-) -> FittedFlow | None:
-    """A field that leaves more of single steps than rounding, for the tournament."""
-    found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work), laws.exact)
-    residual = float(np.sqrt(np.mean(found.noise**2)))
-    return FittedFlow(found, offset, residual, True, False, values + offset, laws)
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws import trajectory
-from prophecy.laws.context import Context, fastest_period
-from prophecy.laws.features import Units
+from prophecy.laws.context import Context, Units, fastest_period
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import powers
 from prophecy.laws.flows import finished
@@ -89,16 +88,15 @@ def through_noise(context: Context, visible: Array, steps: int, noise: float, se
         values = np.column_stack([track.visible, track.hidden])
         seen = np.broadcast_to(np.where(np.arange(values.shape[1]) < track.seen, 1.0, HELD), values.shape)
         model = finished(known, values, track.visible, seen, np.zeros(values.shape[1]), values, settings.laws)
-        decided = _followed(
-            context, track, model, steps, f" obey a field of degree 2, up to noise of {track.noise:.2g}"
-        )
+        obey = f" obey a field of degree 2, up to noise of {track.noise:.2g}"
+        decided = _followed(context, track, model, steps, obey) if model.conclusive else None
         if decided is not None:
             return decided
     return None
 
 
 def _followed(
-    context: Context, search: Search, model: FittedFlow, steps: int, obey: str, wider: float | None = None
+    context: Context, search: Search, model: FittedFlow, steps: int, obey: str, wider: float = 1.0
 ) -> Decided | None:
     """The forecast, unless its path leaves for good. obey: what is said of the field."""
     count = model.field.terms.variables - search.seen

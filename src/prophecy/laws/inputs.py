@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from prophecy.laws import flow, trajectory
-from prophecy.laws.context import Context
+from prophecy.laws import families, flow, trajectory
+from prophecy.laws.context import Context, Units
 from prophecy.laws.damped import solve
-from prophecy.laws.features import Units
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH, SINE, Function, Terms
 from prophecy.laws.flows import Search, fit_flow
@@ -50,7 +49,7 @@ def _followed(
 ) -> Decided | None:
     """The forecast of a law whose last `count` variables are inputs; None where there is no law or no equation of
     the others has an input in it. words: method and note; label: what the law's equations are told (`FoundSystem`)."""
-    if model is None:
+    if model is None or not model.conclusive:
         return None
     variables = model.field.terms.variables - count
     columns = flow.powers(model.field.terms)[:, variables : variables + count]
@@ -97,14 +96,9 @@ def of_second_order(context: Context, steps: int, settings: Settings) -> Decided
     if not trajectory.promising(turning, laws):
         return None
     seen = np.column_stack([turning.observed[:, 0], np.zeros(len(slope), dtype=np.bool_)])
-    model = Search(turning.values, seen, turning.units, laws=laws).of_second_order()
-    if model is None:
-        return None
-    # Exact laws are followed from their samples: those of the rate are the states that were solved for.
-    solved = turning.values.copy()
-    solved[len(solved) - len(model.found.states) :, 1] = model.found.states[:, 1] - model.offset[1]
-    solved_context = replace(turning, values=solved)
-    decided = _followed(solved_context, model, 1, steps, settings, "field by assimilation", second=True)
+    search = Search(turning.values, seen, turning.units, laws=laws)
+    model = search.of(families.of_second_order(search.units))
+    decided = _followed(turning, model, 1, steps, settings, "field by assimilation", second=True)
     return None if decided is None or decided.system is None else decided
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +22,7 @@ Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class Attempt(NamedTuple):
-    """found: the member of the family that takes every sample to the next up to rounding, None if none does.
-
-    closest: the field that came closest on the way, None where there was no start; left: half of the steps miss by
-    less than this, in standard deviations.
-    """
-
-    found: Assimilated | None
-    closest: SparseField | None
-    left: float
-
-
-def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Attempt:
+def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Assimilated | None:
     """The member of a family that takes every sample to the next up to rounding, if one does.
 
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
@@ -43,7 +30,7 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     """
     shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
     if len(x) <= 8:
-        return Attempt(None, None, np.inf)
+        return None
     rough = regression(field, x, nats=laws.spare * shaped)
     rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget)
     while 3 * exact.rounding < (coarse := _median(rest)) < laws.clean:
@@ -57,7 +44,7 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         found = step_by_step(jumping, x, steps, budget, exact)
     if found is None and not shaped and not left < laws.clean:
         found = grown(field, x, known, laws)
-    return Attempt(found, rough if left < np.inf else None, left)
+    return found
 
 
 def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assimilated | None:
@@ -85,15 +72,6 @@ def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assim
         missed = np.nan_to_num(np.abs(steps.missed(rough, EIGHTH, 2)), nan=np.inf).max(axis=1)
         chosen = np.argsort(missed)[: 2 * len(chosen)]
     return None
-
-
-def as_it_is(
-    field: SparseField, values: Array, steps: Steps, budget: Budget, exact: ExactSettings = LAWS.exact
-) -> Assimilated:
-    """The field solved from single steps, every sample taken as a state, however much it leaves."""
-    substeps = field.substeps(EIGHTH, steps.before, exact.rounding)
-    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
-    return _taken(field, values, steps, substeps, rest, exact)
 
 
 def step_by_step(

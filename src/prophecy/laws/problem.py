@@ -197,7 +197,7 @@ class Problem:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
 
         most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
-        after the other or gathered from none, whichever leaves the lower cost.
+        after the other or gathered from none, those of one trajectory exchanged for others, whichever costs less.
         """
         if not self.linearise() or self._solved is None:
             return 0
@@ -206,19 +206,16 @@ class Problem:
         terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
         choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
-        if anew:
-            aim, triangle = self._triangle @ value, self._triangle
-            if count <= self.laws.most_parameters:  # of more, gathering would take seconds
-                choices.append(gathered(triangle, aim, ~terms, limit))
+        aim, triangle = self._triangle @ value, self._triangle
+        if anew and self.looseness <= self.laws.one_trajectory:
+            choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, self._owned(), limit))
+        elif anew and count <= self.laws.most_parameters:  # of more, gathering would take seconds
+            choices.append(gathered(triangle, aim, ~terms, limit))
 
-            def cost(choice: tuple[Array, Mask]) -> float:
-                return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
+        def cost(choice: tuple[Array, Mask]) -> float:
+            return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
 
-            choices.sort(key=cost)
-            if self.choice and self.looseness <= self.laws.one_trajectory:
-                there = choices[0][1] | ~terms
-                choices = sorted([*choices, exchanged(triangle, aim, there, self._owned(), limit)], key=cost)
-        value, alive = choices[0]
+        value, alive = min(choices, key=cost)
         gone = count - int(alive[:count].sum())
         if gone:
             self.field = self.field.only(alive, value)

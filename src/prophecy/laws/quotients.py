@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws import flow
+from prophecy.laws.context import monomial_count
 from prophecy.laws.damped import solve
-from prophecy.laws.features import monomial_count
 from prophecy.laws.flow import RECIPROCAL, Function
 from prophecy.laws.settings import LawSettings
 from prophecy.laws.sparse import SparseField

@@ -1,9 +1,8 @@
 """The laws of a context: what is looked for, cheapest and commonest first, and which of them is announced.
 
 `decide` is what a forecast asks: one law that explains the whole context, with its forecast (`Decided`: a path, draws
-around it, and a system where the law is announced), and the fields that came closest to one, which compete with other
-candidates on the same terms. `inputs.decide` asks for a law with regressors that are known in advance, `hidden_law`
-for one of variables that are not seen.
+around it, and a system where the law is announced). `inputs.decide` asks for a law with regressors that are known in
+advance, `hidden_law` for one of variables that are not seen.
 
 A law is announced where nothing shorter describes the samples as well (`FittedFlow.nats`, Rissanen's description
 length: what it leaves of the samples, and each parameter with the choice of its term), and where it forecast rows that
@@ -12,13 +11,13 @@ it was solved without (`trajectory.decide`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from prophecy.laws import inputs, trajectory
+from prophecy.laws import families, inputs, trajectory
 from prophecy.laws.context import Context
 from prophecy.laws.fitted import FittedFlow, nats
 from prophecy.laws.flows import Search
@@ -31,19 +30,7 @@ Array = NDArray[np.float64]
 STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
 
 
-@dataclass(frozen=True, eq=False)
-class Sought:
-    """The forecast of a law, if there is one, and the fields that came closest to one and may compete with others."""
-
-    decided: Decided | None = None
-    closest: tuple[FittedFlow, ...] = ()
-
-    @property
-    def announced(self) -> bool:
-        return self.decided is not None and self.decided.system is not None
-
-
-def decide(context: Context, steps: int, settings: Settings) -> Sought:
+def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The law that one trajectory of explains the context.
 
     Angles that grow first; then, where powers along the smoothed samples show no law, those that do not show there: of
@@ -53,28 +40,28 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     """
     values, laws = context.values, settings.laws
     if len(values) < settings.least:
-        return Sought()
+        return None
     rough, search = float(roughness(values, context.observed).max()), _search(context, settings)
     several = len(values) >= laws.shortest and 2 <= values.shape[1] <= laws.most_variables
     grown, moved = (np.abs(values[-1] - values[0]), np.ptp(values, axis=0)) * context.units.scale[None]
     angles = (grown > 4 * np.pi) & (grown > 0.9 * moved)  # radians: round at least twice, and mostly one way
     if several and angles.any():
-        decided = trajectory.decide(context, search.of_angles(angles), steps, laws)
+        decided = trajectory.decide(context, search.of(families.of_angles(search.units, angles)), steps, laws)
         if decided is not None and decided.system is not None:
-            return Sought(decided)
+            return decided
     if trajectory.promising(context, laws):
         return _promising(context, search, steps, settings)
     decided = trajectory.decide(context, search.from_slow_moments(), steps, laws) if several else None
     if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
-        return Sought(decided)  # a line obeys any law; readouts follow it to rounding
+        return decided  # a line obeys any law; readouts follow it to rounding
     if decided is None and rough <= laws.clean and values.shape[1] <= laws.widest:
         decided = trajectory.decide(context, search.exact_powers(), steps, laws)
     if decided is None and rough <= laws.noise and values.shape[1] == 1:
         decided = _of_one(context, search, steps, rough, settings)
-    return Sought(decided)
+    return decided
 
 
-def _promising(context: Context, search: Search, steps: int, settings: Settings) -> Sought:
+def _promising(context: Context, search: Search, steps: int, settings: Settings) -> Decided | None:
     seen, laws = context.values.shape[1], settings.laws
     model = search.exact_powers() or search.of_libraries()
     driven = inputs.unseen(context, steps, settings) if model is None else None
@@ -83,18 +70,14 @@ def _promising(context: Context, search: Search, steps: int, settings: Settings)
         short = driven.model.field.count <= laws.short * seen
         model = None if short and driven.exact else search.others()
         if model is None or not model.conclusive or model.nats(seen) > driven.model.nats(seen):
-            return Sought(driven if short else replace(driven, system=None))
+            return driven if short else replace(driven, system=None)
     elif model is None:
         model = search.others()
     done = model is not None and model.conclusive and not (model.exact and model.field.count > laws.short * seen)
     quotient = None if done else search.quotients()
-    if quotient is not None and quotient.conclusive:
-        longer = model is None or not model.conclusive or model.field.count > quotient.field.count
-        model = quotient if longer else model
-    decided = trajectory.decide(context, model, steps, laws)
-    if decided is None and model is not None and model.conclusive and not model.exact:
-        return Sought()  # it failed on rows held out: no candidate either
-    return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
+    if quotient is not None and (model is None or not model.conclusive or model.field.count > quotient.field.count):
+        model = quotient
+    return trajectory.decide(context, model, steps, laws)
 
 
 def _of_one(context: Context, search: Search, steps: int, rough: float, settings: Settings) -> Decided | None:
@@ -103,8 +86,10 @@ def _of_one(context: Context, search: Search, steps: int, rough: float, settings
     laws, x = settings.laws, context.values[context.known][:, 0]
     left = min(float(np.mean((x - isotonic_regression(x, increasing=up).x) ** 2)) for up in (True, False))
     if left < most_noise(np.array([rough]), len(x), laws)[0] ** 2:
-        found = [each for each in (search.of_one_variable(), search.quotients()) if each is not None]
-        model = min(found, key=lambda each: (not each.conclusive, each.nats(1)), default=None)
+        positive = bool(x.min() * context.units.scale[0] + context.units.centre[0] > 0)
+        found = search.of(families.of_one_variable(search.units, positive)), search.quotients()
+        there = [each for each in found if each is not None]
+        model = min(there, key=lambda each: (not each.conclusive, each.nats(1)), default=None)
         decided = trajectory.decide(context, model, steps, laws)
         if decided is None or decided.system is None or model is None:
             return None

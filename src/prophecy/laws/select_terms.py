@@ -8,7 +8,7 @@ with the fewest terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -123,20 +123,12 @@ def fewest(
     Among equally few the first by `rank`; [] where none are found. Sets grow by one column at a time, the best of
     each size being followed, so that all sets of two are tried and larger ones are found through their better parts.
     """
-    size = np.linalg.norm(columns, axis=0)
-    system = np.column_stack([columns / np.where(size > 0, size, 1.0), target])
-    rest = qr(system, mode="r", check_finite=False)[0][: system.shape[1]][None]
-    sets = np.zeros((1, 0), dtype=np.intp)
     if np.linalg.norm(target) <= left:
         return []
     kept = int(np.clip(_WORK / max(columns.shape[1], 1) ** 2, _FEW, _KEPT))
-    for _ in range(min(most, columns.shape[1])):
-        sets, rest = _grown(sets, rest, kept)
-        enough = np.linalg.norm(rest[:, :, -1], axis=1) <= left
-        if enough.any():
-            return min((sorted(each) for each in sets[enough].tolist()), key=rank)
-        if not len(sets):
-            break
+    for sets, rest in _growing(columns, target, most, kept):
+        if (rest <= left).any():
+            return min((sorted(each) for each in sets[rest <= left].tolist()), key=rank)
     return []
 
 
@@ -156,22 +148,28 @@ def exchanged(system: Array, target: Array, chosen: Mask, equations: list[Indice
         held = chosen.copy()
         held[own] = False
         base = np.linalg.qr(system[:, held])[0]
-        rest = np.column_stack([system[:, own], target])
-        rest = rest - base @ (base.T @ rest)
-        rest[:, :-1] /= np.maximum(np.linalg.norm(rest[:, :-1], axis=0), 1e-300)
-        rest = qr(rest, mode="r", check_finite=False)[0][: rest.shape[1]][None]
-        sets, costs = np.zeros((1, 0), dtype=np.intp), []
-        for size in range(1, count + 1):
-            sets, rest = _grown(sets, rest, _FEW)
-            if not len(sets):
-                break
-            costs.append((float(rest[0, :, -1] @ rest[0, :, -1]) + limit * size, sets[0]))
-        best = min(costs, key=lambda each: each[0], default=(np.inf, sets[:1]))[1]
+        columns, rest = (each - base @ (base.T @ each) for each in (system[:, own], target))
+        costs = [(left[0] ** 2 + limit * sets.shape[1], sets[0]) for sets, left in _growing(columns, rest, count, _FEW)]
+        best = min(costs, key=lambda each: each[0], default=(np.inf, np.zeros(0, dtype=np.intp)))[1]
         chosen[own] = False
         chosen[own[best]] = True
     x = np.zeros(len(chosen))
     x[chosen] = solve(system[:, chosen], target)
     return x, chosen
+
+
+def _growing(columns: Array, target: Array, most: int, kept: int) -> Iterator[tuple[Indices, Array]]:
+    """Sets of one column, of two and so on, at most `kept` of each size, and the lengths that they leave of the target;
+    those that leave least come first."""
+    size = np.linalg.norm(columns, axis=0)
+    system = np.column_stack([columns / np.where(size > 0, size, 1.0), target])
+    rest = qr(system, mode="r", check_finite=False)[0][: system.shape[1]][None]
+    sets = np.zeros((1, 0), dtype=np.intp)
+    for _ in range(min(most, columns.shape[1])):
+        sets, rest = _grown(sets, rest, kept)
+        if not len(sets):
+            return
+        yield sets, np.linalg.norm(rest[:, :, -1], axis=1)
 
 
 def _grown(sets: Indices, rest: Array, kept: int) -> tuple[Indices, Array]:

@@ -188,11 +188,8 @@ class SparseField:
         kept, functions = self._kept
         every = fields or [self] * len(starts)
         thetas = np.stack([field.theta[kept] for field in every])
-        shapes = flow.Shapes(
-            np.stack([field.terms.rates[functions] for field in every]),
-            np.stack([field.terms.shifts[functions] for field in every]),
-            np.stack([field.terms.bends[functions] for field in every]),
-        )
+        own = [(field.terms.rates, field.terms.shifts, field.terms.bends) for field in every]
+        shapes = [np.stack([each[functions] for each in alike]) for alike in zip(*own, strict=True)]
         return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
@@ -280,20 +277,9 @@ def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Ar
 
 def circles(values: Array, phases: int) -> list[tuple[int, int]]:
     """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
-    variables = values.shape[1]
-    found = []
-    for partner in range(variables - phases, variables):
-        rest = [
-            float(
-                np.std(
-                    values[:, i] ** 2 / np.mean(values[:, i] ** 2)
-                    + values[:, partner] ** 2 / np.mean(values[:, partner] ** 2)
-                )
-            )
-            for i in range(variables - phases)
-        ]
-        found.append((int(np.argmin(rest)), partner))
-    return found
+    own, squares = values.shape[1] - phases, values**2 / np.mean(values**2, axis=0)
+    apart = np.std(squares[:, :own, None] + squares[:, None, own:], axis=0)
+    return [(int(i), own + partner) for partner, i in enumerate(np.argmin(apart, axis=0))]
 
 
 def free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.laws.context import Units
 from prophecy.laws.equations import Argument, Equations, Term
-from prophecy.laws.features import Units
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.laws.flow import powers as powers_of
 from prophecy.laws.select_terms import relations

@@ -87,46 +87,25 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     return max(explained(system[:, : -len(waves)], whole, whole), between) > laws.explained
 
 
-def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
-    """Whether a path stays within a range of the series around it and does not come to rest where that never did.
-
-    Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
-    a stretch whose standard deviation says something, is not judged.
-    """
-    low, high = values.min(axis=0), values.max(axis=0)
-    if not np.isfinite(path).all():
-        return True
-    if ((path < 2 * low - high) | (path > 2 * high - low)).any():
-        return False
-    late = path[len(path) // 2 :][: len(values) // 2]
-    if len(late) < laws.shortest // 2:
-        return True
-    stretches = np.arange(0, len(values) - len(late) + 1, max(len(late) // 4, 1))
-    moved = np.min([np.var(values[k : k + len(late)], axis=0) for k in stretches], axis=0) - 2 * noise**2
-    return bool((np.var(late, axis=0) >= laws.rest**2 * moved).any())
-
-
 def decide(
-    context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS, wider: float | None = None
+    context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS, wider: float = 1.0
 ) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
-    The draws have the noise in them that values to come will have too; the path is without. wider: by how much the
-    draws of an exact law are farther from it, measured in the context (`FittedFlow.stray`) where None.
+    A field that needs errors of its own beside the noise is followed where it forecast the rows that it was solved
+    without as well as it says, and is not announced. The draws have the noise in them that values to come will have
+    too; the path is without. wider: by how much the draws of an exact law are farther from it than it says.
     """
-    if model is None or not model.conclusive or model.found.noise.max() > laws.noise:
+    if model is None or model.found.noise.max() > laws.noise:
         return None
-    path = model.rollout(context.values, np.array([len(context.values)]), steps)[0]
+    if not model.conclusive and (model.exact or model.found.looseness > laws.stages[1]):
+        return None
+    path = model.path(steps)
     seen, noise = int(context.varying.sum()), model.found.noise
     test = None if model.exact else held_out(model, context.values, context.known, seen, steps)
-    plausible = like_the_past(path[:, :seen], context.values[:, :seen], noise[:seen], laws)
-    if test is not None and (test.lost or (test.astray and not plausible)):
+    if test is not None and (test.lost or (test.wider > 1 and not model.conclusive)):
         return None
-    if test is not None:
-        wider = test.wider
-    elif wider is None:
-        wider = model.stray(context.values, context.known)
-    draws = model.ensemble(steps, laws.draws, 0, wider)
+    draws = model.ensemble(steps, laws.draws, 0, wider if test is None else test.wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
         return None
@@ -147,6 +126,8 @@ def decide(
 
 def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
+    if not model.conclusive:
+        return "has errors of its own beside the noise: it"
     if model.field.count > laws.announced * len(model.offset):
         return "they are too many for a law: it may imitate another, and"
     if test is None:
@@ -213,7 +194,7 @@ def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int,
     """Root mean square of what `part` misses the next samples by, beyond their noise, over that of its draws, of the
     variable with the largest; while draws are close to each other, and as far as noise leaves no doubt."""
     laws, noise = part.laws, part.found.noise[:seen]
-    path = part.rollout(values[:early], np.array([early]), steps)[0][:, :seen]
+    path = part.path(steps)[:, :seen]
     draws = part.ensemble(steps, laws.draws // 2, 0)[:, :, :seen]
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
     if len(draws) < laws.staying * laws.draws // 2 or not np.isfinite(path).all():

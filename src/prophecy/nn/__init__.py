@@ -4,12 +4,17 @@ r"""PyTorch: HiPPO memories as layers, scans, readouts solved in context, initia
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-`ProphecySSM` (dense) and `DiagonalSSM` (S4D) run whole sequences in blocks and single values with `step`; both read the
-same A, B, C, D, formed in float64, so they give the same numbers. `scan` is the recurrence itself, for selective
-models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from them.
+`ProphecySSM` (dense) and `DiagonalSSM` (S4D) run whole sequences in blocks, and single values with `step`. Both ways
+use the same A, B, C, D, computed in float64, and give the same numbers. `scan` is the recurrence alone, for selective
+models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from these.
 """
 
-from prophecy.engines.selective import selective_scan
+try:
+    from prophecy.engines.selective import selective_scan
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"prophecy.nn needs {error.name!r}; install it with: pip install 'hippo-prophecy[torch]'", name=error.name
+    ) from None
 from prophecy.engines.torch_scan import scan
 from prophecy.nn.base import parameter_groups, stepping
 from prophecy.nn.block import Bidirectional, GatedBlock
@@ -18,10 +23,10 @@ from prophecy.nn.context_layer import ContextSSM
 from prophecy.nn.diagonal import DiagonalSSM
 from prophecy.nn.initialise import init_dense_, init_s4d_
 from prophecy.nn.layer import ProphecySSM
-from prophecy.nn.readouts import following, horizons, reading_slope, slope
+from prophecy.nn.readouts import following, horizons, slope
 
 __all__ = [
     "RLS", "Bidirectional", "ContextSSM", "ContextState", "Delta", "DiagonalSSM", "GatedBlock", "GradientStep",
     "ProphecySSM", "Ridge", "Solver", "following", "horizons", "init_dense_", "init_s4d_", "parameter_groups",
-    "reading_slope", "scan", "selective_scan", "slope", "stepping",
+    "scan", "selective_scan", "slope", "stepping",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from prophecy import _checks
 from prophecy.engines import torch_lifted
+from prophecy.engines.torch_scan import check_tensors
 from prophecy.nn.padding import packed, unpacked
 
 Counts: TypeAlias = Tensor | Sequence[Any]
@@ -78,8 +79,8 @@ class Layer(Compared):
 
     A subclass gives five methods, its memory (`memory`, `_lifted`, `_states`, `_step`) and its outputs (`_read`); this
     class runs them. Memories are formed in float64 and states kept in float32 or float64: `.to(torch.bfloat16)`,
-    `.half()` and autocast change what goes in and out, not the recurrence. Integers are promoted. The `state_dict` does
-    not depend on what is trained: every part is a parameter, and `freeze` and `unfreeze` say which learn.
+    `.half()` and autocast change inputs and outputs, not the recurrence. Integers are promoted. The `state_dict` does
+    not depend on what is trained: every part is a parameter, and `freeze` and `unfreeze` choose what is trained.
     """
 
     PARTS: ClassVar[dict[str, tuple[str, ...]]]  # the parameters of each part that can be trained
@@ -141,14 +142,14 @@ class Layer(Compared):
         return frozenset(part for part, names in self.PARTS.items() if learn.issuperset(names))
 
     def freeze(self, *parts: str) -> Layer:
-        """These parts (all, if none is named) do not learn from now on; `unfreeze` is the opposite. Returns the layer.
+        """Stop training these parts, all if none is named; `unfreeze` is the opposite. Returns the layer.
 
-        Optimisers take what they are given: make them, or `nn.parameter_groups`, after this.
+        An optimiser keeps the parameters it was given: make it, or `nn.parameter_groups`, after this.
         """
         return self._learn(parts, False)
 
     def unfreeze(self, *parts: str) -> Layer:
-        """These parts (all, if none is named) learn from now on. Returns the layer."""
+        """Train these parts, all if none is named. Returns the layer."""
         return self._learn(parts, True)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
@@ -169,7 +170,7 @@ class Layer(Compared):
     # --- running it ---
 
     def initial_state(self, batch: int) -> Tensor:
-        """A past in which nothing happened: zeros (batch, channels, size)."""
+        """The state before the first value: zeros, (batch, channels, size)."""
         return self._state(None, _checks.whole("batch", batch, least=0))
 
     def forward(
@@ -177,24 +178,24 @@ class Layer(Compared):
     ) -> Tensor:
         """Outputs (batch, time, channels), or (..., readouts) where there are several, in the dtype of u.
 
-        lengths: (batch,), how many samples of each row count. mask: (batch, time), True where a sample does; the others
-        are skipped, as if they had never been, and their dt with them. Outputs are 0 where no sample counts.
-        dt: the time since the value before, as in `step`, for values at uneven times: a number, (time,), (batch, time)
-        or (batch, time, channels). Every step then has a memory of its own, N² numbers a value where it is dense.
-        Outputs predict what they always do, u one step of the layer's own dt ahead.
+        lengths: (batch,), the number of valid samples at the start of each row. mask: (batch, time), True for valid
+            samples. Other samples, and their dt, are skipped as if they were not there; their outputs are 0.
+        dt: for values at uneven times, the time since the previous value, as in `step`: a number, (time,), (batch,
+            time) or (batch, time, channels). Every step then has its own A and B: N² numbers a value if A is dense.
+            Outputs still predict u one step of the layer's own dt ahead.
         """
         return self._run(u, state, (lengths, mask), dt, final=False)[0]
 
     def scan(
         self, u: Tensor, state: Tensor | None = None, *, lengths: Given = None, mask: Given = None, dt: Steps = None
     ) -> tuple[Tensor, Tensor]:
-        """As `forward`, and the state after the last value that counts, (batch, channels, size), to go on from."""
+        """Like `forward`, with the state after the last valid sample, (batch, channels, size), to continue from."""
         y, final = self._run(u, state, (lengths, mask), dt, final=True)
         assert final is not None, "asked for"
         return y, final
 
     def states(self, u: Tensor, state: Tensor | None = None, *, dt: Steps = None) -> Tensor:
-        """The memory after every value, (batch, time, channels, N), differentiable; it takes no more memory itself."""
+        """The memory's state after every value, (batch, time, channels, N), differentiable."""
         return self._trace(u, state, dt)[..., : self.order].to(self._out(u))
 
     def _trace(self, u: Tensor, state: Tensor | None, dt: Steps = None) -> Tensor:
@@ -206,11 +207,11 @@ class Layer(Compared):
     def step(self, u: Tensor, state: Tensor, dt: Steps = None) -> tuple[Tensor, Tensor]:
         """One moment: u (batch, channels) and a state give the output (batch, channels[, readouts]) and the next state.
 
-        dt: the time since the value before, where it is not the layer's: in the unit of its dt, or, where a
-        `DiagonalSSM` has a range of them, in steps of each channel; a number, (batch,) or (batch, channels).
-        The memory is formed at every call; inside `nn.stepping(model)` only once.
+        dt: the time since the previous value, if it is not the layer's dt: a number, (batch,) or (batch, channels), in
+            the unit of the layer's dt; in steps of each channel where a `DiagonalSSM` has a range of dt.
+        A and B are computed at every call; inside `nn.stepping(model)` only once.
         """
-        check_tensor(u)
+        check_tensors(u=u)
         if u.ndim != 2 or u.shape[1] != self.channels:
             raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
         now, x = self._cast(u), self._state(state, u.shape[0])
@@ -249,7 +250,7 @@ class Layer(Compared):
     # --- arguments ---
 
     def _sequence(self, u: Tensor) -> Tensor:
-        check_tensor(u)
+        check_tensors(u=u)
         if u.ndim != 3 or u.shape[2] != self.channels:
             raise ValueError(f"u must have shape (batch, time, channels={self.channels}), got {tuple(u.shape)}")
         return self._cast(u)
@@ -268,6 +269,7 @@ class Layer(Compared):
         return u.to(self._work())
 
     def _state(self, state: Tensor | None, batch: int) -> Tensor:
+        check_tensors(state=state)
         expected = (batch, self.channels, self.size)
         if state is None:
             return torch.zeros(expected, dtype=self._work(), device=self.C.device)
@@ -280,7 +282,7 @@ class Layer(Compared):
         own = self.dt if isinstance(self.dt, float) else 1.0
         given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own
         if not torch.compiler.is_compiling() and not bool(((given > 0) & given.isfinite()).all()):
-            raise ValueError(f"dt must be positive and finite, got {dt}: the time since the value before")
+            raise ValueError(f"dt must be positive and finite, got {dt}: the time since the previous value")
         wide = given if given.ndim > len(leading) else given.unsqueeze(-1)
         sizes = (*leading, self.channels)
         if wide.ndim > len(sizes) or any(a not in (1, b) for a, b in zip(wide.shape[::-1], sizes[::-1], strict=False)):
@@ -327,9 +329,9 @@ class Layer(Compared):
 
 @contextmanager
 def stepping(module: nn.Module) -> Iterator[None]:
-    """Memories of all layers in `module` are formed once, now, and kept until the end: for `step` in a loop.
+    """Compute A and B of all layers in `module` once, and keep them inside the block: for `step` in a loop.
 
-    Changes of their parameters inside are not seen; gradients are, where they are on.
+    Changes of parameters inside the block have no effect; gradients work.
 
     >>> from prophecy.nn import ProphecySSM
     >>> layer = ProphecySSM(channels=1, order=4, window=50.0, dt=1.0)
@@ -347,9 +349,10 @@ def stepping(module: nn.Module) -> Iterator[None]:
 
 
 def parameter_groups(module: nn.Module, **memory: Any) -> list[dict[str, Any]]:
-    """What learns in `module` for an optimiser: parameters as usual, then those of memories with options of their own.
+    """The trained parameters of `module` for an optimiser, in two groups: ordinary ones, and those of memories.
 
-    memory: such as lr=1e-3; weight decay is 0 for them unless given, because it would move windows and rates.
+    memory: options of the second group, such as lr=1e-3. Its weight decay is 0 unless given, because decay would move
+    windows and rates.
 
     >>> from prophecy.nn import ProphecySSM
     >>> layer = ProphecySSM(channels=1, order=4, window=50.0, dt=1.0, train=("C", "window"))
@@ -361,11 +364,6 @@ def parameter_groups(module: nn.Module, **memory: Any) -> list[dict[str, Any]]:
     learn = [p for p in module.parameters() if p.requires_grad]
     usual, own = ([p for p in learn if (id(p) in inside) == memories] for memories in (False, True))
     return [{"params": usual}, {"params": own, "weight_decay": 0.0, **memory}]
-
-
-def check_tensor(u: object) -> None:
-    if not isinstance(u, Tensor):
-        raise TypeError(f"u must be a torch.Tensor, got {type(u).__name__}; use torch.as_tensor(u)")
 
 
 def parameter_dtype(dtype: torch.dtype | None) -> torch.dtype:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ class GatedBlock(nn.Module):
     r"""x + out(memory(value) · silu(gate)), with value and gate linear in the normalised x: (batch, time, width).
 
     memory: a layer of `inner` channels, such as a `ProphecySSM`, that takes (batch, time, inner) and returns the same.
-    width: of the block's input and output. `step` and `scan` go with the memory's own.
+    width: of the block's input and output. `step` and `scan` run the memory's own.
 
     >>> from prophecy.nn import ProphecySSM
     >>> block = GatedBlock(4, ProphecySSM(channels=8, order=16, window=400.0, dt=1.0, train="readout"))
@@ -42,33 +43,30 @@ class GatedBlock(nn.Module):
 
     def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> Tensor:
         """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        return self._out(x, self.memory(value, state, **padding), gate)
+        return self._around(x, lambda value: (self.memory(value, state, **padding), None))[0]
 
     def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> tuple[Tensor, Tensor]:
         """As `forward`, and the memory's state after the last value, (batch, channels, size)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        y, state = self.memory.scan(value, state, **padding)
-        return self._out(x, y, gate), state
+        return self._around(x, lambda value: self.memory.scan(value, state, **padding))
 
     def step(self, x: Tensor, state: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
         """One moment, x (batch, width)."""
-        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
-        y, state = self.memory.step(value, state, **how)
-        return self._out(x, y, gate), state
+        return self._around(x, lambda value: self.memory.step(value, state, **how))
 
     def initial_state(self, batch: int) -> Tensor:
-        """That of the memory, (batch, channels, size)."""
+        """The memory's initial state, (batch, channels, size)."""
         return self.memory.initial_state(batch)  # type: ignore[no-any-return]
 
-    def _out(self, x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
-        return x + self.dropout(self.leave(y * nn.functional.silu(gate)))  # type: ignore[no-any-return]
+    def _around(self, x: Tensor, run: Callable[[Tensor], tuple[Tensor, Any]]) -> tuple[Tensor, Any]:
+        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
+        y, state = run(value)
+        return x + self.dropout(self.leave(y * nn.functional.silu(gate))), state
 
 
 class Bidirectional(nn.Module):
-    """Two layers, one of them backwards in time, their outputs side by side: (batch, time, 2 · channels).
+    """Two layers, one run backwards in time, with their outputs concatenated: (batch, time, 2 · channels).
 
-    Padded rows are turned within their own length, so that padding stays at the end.
+    A padded row is reversed within its own length, so that padding stays at the end.
     """
 
     def __init__(self, forwards: nn.Module, backwards: nn.Module) -> None:
@@ -76,7 +74,7 @@ class Bidirectional(nn.Module):
         self.forwards, self.backwards = forwards, backwards
 
     def forward(self, u: Tensor, *, lengths: Counts | None = None) -> Tensor:
-        """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): samples of a row that count."""
+        """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): valid samples of each row."""
         if lengths is None:
             back = self.backwards(u.flip(1)).flip(1)
             return torch.cat([self.forwards(u), back], dim=-1)

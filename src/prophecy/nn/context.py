@@ -3,18 +3,10 @@ r"""Readouts solved in context: weights that follow from the sequence itself, re
 At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, outputs). It first learns the pair
 (φ[k - horizon], v[k]), the newest whose answer is known, then says y[k] = W φ[k], its prediction of v[k + horizon].
 
-`GradientStep`  W = rate Σ λ^age v φᵀ: one gradient step from W = 0 (linear attention). 2 F O operations a value.
-`Delta`  W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ): normalised least mean squares (DeltaNet). 3 F O.
-`RLS`  the least squares of all pairs weighted by λ^age, with a ridge that fades with them. 2 F² + 3 F O.
-`Ridge`  argmin Σ λ^age |v - W φ|² + ridge |W|², solved anew every `chunk` steps (MesaNet at chunk = 1).
-    F² + 2 F O + (F³/3 + 2 F² O)/chunk.
-
-Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
-they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters;
-all solvers take train, horizon, chunk and dtype.
-`ridge` has the unit of φ². With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later
-ones: forget, or subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk,
-and the row is NaN from then on.
+Sequences are processed in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
+they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters.
+Without forgetting (λ = 1) the start of a signal far from 0 counts for ever: forget, or subtract the level. A NaN stays
+in its own row of the batch, from the start of its chunk on.
 """
 
 from __future__ import annotations
@@ -27,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from prophecy import _checks
+from prophecy.engines.torch_scan import check_tensors
 from prophecy.nn.base import Compared
 
 CHUNK = 32  # steps whose errors are solved for at once, in one triangular solve of that size
@@ -37,7 +30,7 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 
 
 class ContextState(NamedTuple):
-    """What a solver knows, in float64.
+    """The state of a solver, in float64.
 
     weights W (batch, O, F); moments, of the features: (batch, F, F), or empty; waiting: the features whose answers are
     still to come, (batch, horizon, F); cross: Σ v φᵀ like W (`Ridge`); seen: steps so far.
@@ -51,7 +44,7 @@ class ContextState(NamedTuple):
 
 
 class Solver(Compared):
-    """What all have in common: named parts kept in a range by their parametrisation, the horizon, the chunks."""
+    """Base class of the solvers: parts (λ, rate, ridge) whose parametrisation keeps them in range, horizon, chunks."""
 
     PAIRS: ClassVar[tuple[float, float]]  # operations: this many F² + this many F O
     raw_forgetting: Tensor
@@ -65,7 +58,7 @@ class Solver(Compared):
         chunk: int = CHUNK,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """train: parts that learn, by name. horizon: steps ahead. chunk: steps taken at once. dtype: of the parts."""
+        """train: names of trained parts. horizon: steps ahead. chunk: steps solved at once. dtype: of the parts."""
         super().__init__()
         self.horizon = _checks.whole("horizon", horizon)
         self.chunk = _checks.whole("chunk", chunk)
@@ -89,7 +82,7 @@ class Solver(Compared):
         return raw.exp()
 
     def initial_state(self, batch: int, features: int, outputs: int, like: Tensor | None = None) -> ContextState:
-        """Nothing learnt yet: W = 0, (batch, outputs, features)."""
+        """Nothing learned yet: W = 0, (batch, outputs, features)."""
         device = (self.raw_forgetting if like is None else like).device
         empty = torch.zeros(batch, outputs, features, dtype=torch.float64, device=device)
         waiting = empty.new_zeros(batch, self.horizon, features)
@@ -103,6 +96,7 @@ class Solver(Compared):
         features (batch, time, F), values (batch, time, O). All arithmetic is float64; the predictions have the dtype of
         `values`.
         """
+        check_tensors(features=features, values=values)
         if features.ndim != 3 or values.ndim != 3 or features.shape[:2] != values.shape[:2]:
             raise ValueError(
                 "features (batch, time, F) and values (batch, time, outputs) must agree in batch and time, got "
@@ -142,7 +136,7 @@ class Solver(Compared):
         raise NotImplementedError
 
     def operations(self, features: int, outputs: int = 1) -> float:
-        """Multiplications and additions of one step, counted in pairs, to leading order (see above): a number."""
+        """Multiplications and additions of one step, counted in pairs, to leading order: a number."""
         squared, each = self.PAIRS
         return squared * features**2 + each * features * outputs
 
@@ -158,9 +152,9 @@ class Solver(Compared):
 
 
 class GradientStep(Solver):
-    """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ.
+    """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ (linear attention).
 
-    rate: length of the step. forgetting: λ in (0, 1], what a pair counts one step later. how: as in `Solver`.
+    rate: length of the step. forgetting: λ in (0, 1], the weight of a pair one step later. how: as in `Solver`.
 
     >>> solver = GradientStep(rate=0.5)
     >>> phi, v = torch.ones(1, 3, 1), torch.ones(1, 3, 1)
@@ -221,12 +215,11 @@ class Delta(GradientStep):
 class RLS(Solver):
     r"""Recursive least squares with forgetting: after k steps W minimises Σ λ^(age) |v - W φ|² + λ^k ridge |W|².
 
-    forgetting: λ in (0, 1], what a pair counts one step later. ridge: > 0, in the unit of φ². how: as in `Solver`.
+    forgetting: λ in (0, 1], the weight of a pair one step later. ridge: > 0, in the unit of φ². how: as in `Solver`.
 
-    The inverse of the second moments is kept as a factor U Uᵀ, which stays positive however long the run; a chunk of
-    pairs is two QR factorisations. Directions the features have left fade with λ^k and are then free to move: with
-    λ < 1 and features that do not fill their space, prefer `Ridge`, whose ridge stays. The fading stops at 1e-16 ridge,
-    which holds such directions to the weights they have.
+    The inverse of the second moments is kept as a factor U Uᵀ, which stays positive in runs of any length. With λ < 1
+    the ridge fades too, down to 1e-16 of itself; weights along directions that the features no longer visit are then
+    nearly free. Where that happens prefer `Ridge`, whose ridge stays.
     """
 
     PAIRS = (2.0, 3.0)
@@ -259,9 +252,9 @@ class RLS(Solver):
 
 
 class Ridge(Solver):
-    """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps.
+    """argmin Σ λ^age |v - W φ|² + ridge |W|² over all pairs so far, solved every `chunk` steps (MesaNet at chunk = 1).
 
-    ridge, forgetting, how: as in `RLS`. The weights stay between solves: chunk = 1 uses every value at once.
+    ridge, forgetting, how: as in `RLS`. The weights stay between solves.
     Where `ridge` is below the rounding of the moments (1e-16 of their size), the least of `JITTERS` that leaves them
     positive is added, each feature in its own unit.
     """

@@ -7,7 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from prophecy.nn.base import Layer, check_tensor
+from prophecy import _checks
+from prophecy.engines.torch_scan import check_tensors
+from prophecy.nn.base import Layer
 from prophecy.nn.context import ContextState, Solver
 
 
@@ -37,8 +39,11 @@ class ContextSSM(nn.Module):
 
     def __init__(self, memory: Layer, solver: Solver, *, base: str = "copy") -> None:
         super().__init__()
-        if base not in self.BASES:
-            raise ValueError(f"base must be one of {', '.join(map(repr, self.BASES))}, got {base!r}")
+        _checks.choice("base", base, self.BASES)
+        for name, given, kind in (("memory", memory, Layer), ("solver", solver, Solver)):
+            if not isinstance(given, kind):
+                example = "ProphecySSM(…)" if kind is Layer else "RLS()"
+                raise TypeError(f"{name} must be a {kind.__name__}, such as {example}, got {given!r}")
         if memory.several and base == "construction":
             raise ValueError("base='construction' needs a memory with one readout, the prediction that is corrected")
         self.memory, self.solver, self.base = memory, solver, base
@@ -54,7 +59,7 @@ class ContextSSM(nn.Module):
 
     def scan(self, u: Tensor, state: ContextSSMState | None = None) -> tuple[Tensor, ContextSSMState]:
         """Predictions like u (batch, time, channels), and the state after the last value."""
-        check_tensor(u)
+        check_tensors(u=u)
         out, u = self.memory._out(u), self.memory._cast(u)  # states and features in the memory's own precision
         state = self.initial_state(len(u)) if state is None else state
         trace = self.memory._trace(u, state.memory)  # (batch, time, channels, size)

@@ -27,7 +27,8 @@ class DiagonalSSM(Layer):
     dt: the step in the memory's unit of time, one number or (least, largest), spread evenly in the logarithm.
     spectrum: a function of the order, `prophecy.diagonal.s4d_lin`, `s4d_inv` or `s4d_legs`.
     train: names of C, D, rates, input, dt; or "all", "none", "readout". The real part of a rate is -exp(log_decay) < 0.
-    C starts normal with variance 1/2 per part, D normal, as in S4D; `construct_` puts a construction in their place.
+    C and D start at random, as in S4D: real and imaginary parts of C with variance 1/2, D with variance 1. `construct_`
+    replaces them by a construction.
     """
 
     PARTS: ClassVar = {
@@ -57,7 +58,7 @@ class DiagonalSSM(Layer):
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
-        _checks.function("spectrum", spectrum)
+        _checks.function("spectrum", spectrum, "prophecy.diagonal.s4d_lin")
         self.channels, self.order = _checks.whole("channels", channels), _checks.whole("order", order)
         self.size, self.name, self.several, self.block = self.order, _name(spectrum), False, 64
         low, high = dt if isinstance(dt, tuple) else (dt, dt)
@@ -81,9 +82,9 @@ class DiagonalSSM(Layer):
             self.unfreeze(*names)
 
     def construct_(self, basis: Basis, dt: float = 1.0, *, rule: str = "trapezoid") -> Fit:
-        """Put the construction of `next_value` on this memory into all parameters, in place; says how well it fits.
+        """Write the construction of `next_value` into all parameters, in place, and return how well it fits.
 
-        basis, dt: in the same unit of time, which becomes the layer's. See `init_s4d_`.
+        basis, dt: in one unit of time, which becomes the layer's. See `init_s4d_`.
         """
         D = self.D.detach()[:, 0]
         parts = self.log_dt, self.log_decay, self.frequency, self.C, D, basis, dt

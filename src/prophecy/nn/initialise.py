@@ -1,4 +1,4 @@
-r"""The construction in the parameters of other people's layers: dense and diagonal (S4D)."""
+r"""Constructions written into the parameters of other libraries' layers: dense and diagonal (S4D)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGES = 16384  # kernel samples the diagonal weights are fitted to; longer kernel
 def init_dense_(
     A: Tensor, B: Tensor, C: Tensor, D: Tensor | None, system: System | Continuous, *, reads: str = "after"
 ) -> None:
-    """Put a system into the dense parameters of another layer, in place.
+    """Write a system into the dense parameters of another layer, in place.
 
     A (..., N, N); B (..., N) or (..., N, 1); C (..., N) or (..., 1, N); D any shape, or None for a layer without one.
     Leading axes (heads, channels) get copies.
@@ -85,21 +85,21 @@ def init_s4d_(
     input: Tensor | None = None,
     wide: bool = False,
 ) -> Fit:
-    r"""Put the construction into the parameters of a diagonal layer (S4D), in place, and say how well it fits.
+    r"""Write the construction into the parameters of a diagonal layer (S4D), in place, and return how well it fits.
 
     The layer's kernel is 2 Re Σ_m C_m (e^(λ_m dt) - 1)/λ_m e^(λ_m k dt) with λ = -exp(log_A_real) + i A_imag and
     dt = exp(log_dt). log_dt (channels,); log_A_real and A_imag (channels, modes); C (channels, modes), complex, or
-    (channels, modes, 2), real; D (channels,) or None. A memory fills one mode for each pair of eigenvalues, and one for
-    each real one; others get C = 0.
-    input: B of a layer that has one, like C: it becomes 1.
-    wide: the layer computes its kernel in float64, with expm1, whatever its parameters are (as `DiagonalSSM` does,
-        whose `construct_` is the way there). Else it is taken to compute as S4D does, in its parameters' dtype.
+    (channels, modes, 2), real; D (channels,) or None. A memory needs one mode for each conjugate pair of eigenvalues,
+    and one for each real eigenvalue; other modes get C = 0.
+    input: B of a layer that has one, shaped like C: it becomes 1.
+    wide: the layer computes its kernel in float64, with expm1, whatever the dtype of its parameters (`DiagonalSSM`
+        does; use its `construct_`). Otherwise the layer is assumed to compute as S4D does, in its parameters' dtype.
 
-    λ are the eigenvalues of A. The weights are fitted by least squares to the kernel (eigenvectors of LegT have a
-    condition number of 10^(N/2)). Where rounding would spoil the predictions, large weights cost what their rounding
-    costs, and the responses to slow signals count beside the kernel. Every fit is judged by the kernel as the layer
-    itself computes it. One whose predictions are worse than copying's, or more than WORSE times the construction's, is
-    refused and nothing is written.
+    λ are the eigenvalues of A. The weights are fitted to the kernel by least squares, because the eigenvectors of LegT
+    have a condition number of 10^(N/2). Where rounding would spoil the predictions, large weights are penalised by
+    their rounding, and the responses to slow signals are fitted too. Every fit is judged by the kernel as the layer
+    itself computes it. If the error of its predictions exceeds that of copying, or WORSE times the construction's, it
+    is refused and nothing is written.
     """
     if not isinstance(basis, Basis):
         raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; use prophecy.legt or prophecy.fout")

@@ -1,4 +1,4 @@
-"""The layer: one state-space model per channel, constructed, trained where one wishes."""
+"""The layer: one state-space model per channel, constructed; any part of it can be trained."""
 
 from __future__ import annotations
 
@@ -22,35 +22,34 @@ from prophecy.system import System
 
 
 class Frozen(NamedTuple):
-    """A memory that does not learn: A - I, B, and where it is one for all channels, the blocks that read its states."""
+    """A memory that does not learn: A - I, B, and where it is one for all channels, what reads its states in blocks."""
 
     less: Tensor
     B: Tensor
-    states: torch_lifted.Blocks | None
+    states: Lifted | None
 
 
 class ProphecySSM(Layer):
     r"""One state-space model per channel over (batch, time, channels); untrained, y[:, k] predicts u[:, k + 1].
 
-    channels: how many. Each has its own C and D; the memory is shared up to the scale of time.
-    order, window, dt: of the memory, the last two in the same unit of time. `window` may be one per channel
-        (`np.geomspace(10, 1e5, channels)`, say).
+    channels: how many. Each has its own C and D; they share the memory, up to the scale of time.
+    order, window, dt: of the memory; window and dt in the same unit of time. `window` may be one per channel, such as
+        `np.geomspace(10, 1e5, channels)`.
     basis: a function of (order, window), such as `prophecy.legt`, `prophecy.fading.lagt` (window is its timescale).
     construct: what is read, and how the memory is discretised: a function (basis, dt) → `System`, or several of them,
         such as `nn.following`, `nn.slope`, `nn.horizons(1, 4, 16)`, or the paper's own `prophecy.next_value`. Several
         give outputs (batch, time, channels, readouts).
     train: parts that learn, by name: "C", "D", "rotation", "edges", "input", "window", or the groups "readout" (C, D),
         "memory" (rotation, edges, input), "all" (both); later `freeze` and `unfreeze`. Trained memories stay stable
-        (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew when a
-        memory or a window moves: train them too, or they go on reading the window they were made for.
+        (see `nn.memory`). The parameter of a window is `log_tick`, the logarithm of dt/window. C and D are not
+        recomputed when a memory or a window changes: train them too.
 
-    By default the memory holds straight lines between samples (`discretize.lines`), so its state stands at the newest
-    sample, for steps of any length; it has a number more than the order, the newest value. Steps of their own (`dt=`)
-    follow the rule of the layer: under holds by exp(A dt), which forgets over gaps, under `next_value`'s bilinear
-    rule not.
+    By default the memory interpolates linearly between samples (`discretize.lines`), so its state is that of the newest
+    sample whatever the step. The state has one number more than the order: the newest value. Uneven steps (`dt=`) use
+    the layer's rule. With a hold that is exp(A dt), which forgets over gaps; `next_value`'s bilinear rule does not.
 
-    Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
-    sample k reaches back to the start of its block, block · ⌊k/block⌋.
+    Finite values change no bit of the outputs before them. A NaN at sample k reaches back to the start of its block,
+    block · ⌊k/block⌋.
 
     >>> layer = ProphecySSM(channels=2, order=8, window=200.0, dt=1.0, dtype=torch.float64)
     >>> u = torch.sin(torch.arange(600.0, dtype=torch.float64) / 30)[None, :, None].expand(1, 600, 2)
@@ -93,22 +92,19 @@ class ProphecySSM(Layer):
     ) -> None:
         super().__init__()
         self.channels, self.dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
+        _checks.function("construct", construct, "prophecy.next_value")
         windows = _windows(window, channels)
         bases = [_basis(basis, order, float(one)) for one in windows]
         made = [_systems(construct, one, dt) for one in bases]
         systems, self.several = [row for row, _ in made], made[0][1]
-        rules = {memory.rule_of(one, row[0]) for one, row in zip(bases, systems, strict=True)}
-        rule = rules.pop() if len(rules) == 1 else None
-        self.rule = "lines" if rule == "foh" else rule or "bilinear"
+        rule = memory.rule_of(bases, [row[0] for row in systems])
+        self.rule = "lines" if rule == "foh" else rule
         self.order, self.name = bases[0].order, bases[0].name
         self.size = self.order + (self.rule == "lines")
         self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
         self.block = torch_lifted.block_length(self.order)
         ticks = dt / np.array([one.timescale for one in bases])
-        if rule is None:
-            units = [tuple(p / t for p in memory.generator(row[0])) for row, t in zip(systems, ticks, strict=True)]
-        else:
-            units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
+        units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
         close = partial(np.allclose, rtol=1e-12, atol=1e-14)
         if all(close(G, units[0][0]) and close(H, units[0][1]) for G, H in units):
             units = units[:1]  # one shape for all windows
@@ -127,20 +123,6 @@ class ProphecySSM(Layer):
         self._tie()
         if names := self._named(train):
             self.unfreeze(*names)
-
-    @classmethod
-    def from_system(
-        cls, system: System | Sequence[System], channels: int, train: str | Iterable[str] = (), **how: Any
-    ) -> ProphecySSM:
-        """A layer around any `System`, or several readouts of one memory; its window is counted as one step.
-
-        how: dtype, device. Steps of their own are bilinear ones: a system does not say by which rule it was made.
-        """
-        one = _several(system)[0][0]
-        A, B = (part / one.dt for part in memory.generator(one))
-        edge = np.zeros(one.order)
-        made = Basis(A, B, edge, edge, one.dt, lambda ages: np.zeros((len(ages), one.order)), "system")
-        return cls(channels, one.order, one.dt, one.dt, lambda *_: made, train, construct=lambda *_: system, **how)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
         parts = self._named(parts) or self.PARTS
@@ -183,7 +165,7 @@ class ProphecySSM(Layer):
         return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
 
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
-        frozen = None if scale is not None or self._kept is not None else self._frozen()
+        frozen = self._frozen() if scale is None else None
         return super()._memory(scale) if frozen is None else frozen[:2]
 
     def _frozen(self) -> Frozen | None:
@@ -196,34 +178,27 @@ class ProphecySSM(Layer):
             with torch.no_grad():
                 less, B = self.memory()
                 every = torch.eye(self.order, dtype=B.dtype, device=B.device)[None]
-                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])).blocks if len(B) == 1 else None
-                made = Frozen(less, B, states)
-                self._formed = known = [(part, part._version) for part in parts], made
+                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])) if len(B) == 1 else None
+                self._formed = known = [(part, part._version) for part in parts], Frozen(less, B, states)
         return known[1]
 
-    def _carried(self, less: Tensor, B: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor] | None]:
-        """A - I and B of what is carried from block to block, and what makes the state of it."""
-        N = self.order
-        if self.size == N:
-            return less, B, None
-        start, end, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
-        return less, start + end + (less @ end.unsqueeze(-1)).squeeze(-1), (start, end)
-
     def _lift(self, less: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Lifted:
-        less, B, line = self._carried(less, B)
-        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        N, line = self.order, None
+        if self.size > N:
+            line = start, end = less[..., :N, N], B[..., :N]
+            less = less[..., :N, :N]
+            B = start + end + (less @ end.unsqueeze(-1)).squeeze(-1)
+        A = less + torch.eye(N, dtype=less.dtype, device=less.device)
         return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, line)
 
     def _lifted(self) -> Lifted:
-        less, B = self._memory(None)
-        frozen = None if self._kept is not None else self._frozen()
+        (less, B), frozen = self._memory(None), self._frozen()
         C, D = self.C.double(), self.D.double()
         if self.size > self.order:
             D = D + (C @ B[..., : self.order, None]).squeeze(-1)
         if frozen is None or frozen.states is None:
             return self._lift(less, B, C, D)
-        less, _, line = self._carried(less, B)
-        return Lifted(torch_lifted.read(frozen.states, C, D), less, line)
+        return frozen.states._replace(blocks=torch_lifted.read(frozen.states.blocks, C, D))
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         less, B = self._memories(scale)

@@ -10,6 +10,7 @@ All of it is formed in float64, which these parameters have in every layer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,33 +48,31 @@ class Form(NamedTuple):
         return cls(np.tril(G - G.T, -1) / 2, edges, gains, H)
 
 
-def rule_of(basis: Basis, system: System) -> str | None:
-    """The rule of `discretize` by which the system's A and B follow from the basis; None where none of them does."""
+def rule_of(bases: Sequence[Basis], systems: Sequence[System]) -> str:
+    """The rule of `discretize` by which A and B of all systems follow from their bases."""
     for name, rule in RULES.items():
         with np.errstate(all="ignore"):  # of rules that cannot take so fast a memory, and are not this one
-            pair = rule(basis.A, basis.B, system.dt)
-        if pair.A.shape == system.A.shape and all(
-            np.abs(a - b).max() <= 1e-12 * np.abs(b).max() for a, b in ((pair.A, system.A), (pair.B, system.B))
+            pairs = [rule(basis.A, basis.B, system.dt) for basis, system in zip(bases, systems, strict=True)]
+        if all(
+            _same(pair.A, system.A) and _same(pair.B, system.B) for pair, system in zip(pairs, systems, strict=True)
         ):
             return name
-    return None
+    raise ValueError(
+        f"construct must discretise the basis by one rule of prophecy.discretize ({', '.join(RULES)}), and A and B of "
+        f"its {systems[0]} follow from none; for other matrices use prophecy.nn.scan"
+    )
 
 
-def readout(rule: str | None, basis: Basis, system: System) -> tuple[Array, float]:
+def _same(made: Array, given: Array) -> bool:
+    return made.shape == given.shape and bool(np.abs(made - given).max() <= 1e-12 * np.abs(given).max())
+
+
+def readout(rule: str, basis: Basis, system: System) -> tuple[Array, float]:
     """C (N,) and D of the state that a layer keeps under this rule, which for lines stands at the newest sample."""
     C, D, N = system.C, system.D, basis.order
     if rule == "foh":
         D = D - float(C @ discretize.foh(basis.A, basis.B, system.dt).shift)
     return C[:N], D + float(C[N:].sum())
-
-
-def generator(system: System) -> tuple[Array, Array]:
-    """G (N, N) and H (N,) per step, such that the bilinear rule with τ = 1 gives the system's A and B back."""
-    plus = np.eye(system.order) + system.A
-    if np.linalg.cond(plus) > 1e12:
-        raise ValueError("the memory turns half a circle in a step (A has an eigenvalue -1) and is no bilinear step")
-    G: Array = 2 * np.linalg.solve(plus.T, (system.A - np.eye(system.order)).T).T.astype(np.float64)
-    return G, system.B - G @ system.B / 2
 
 
 def assemble(rotation: Tensor, edges: Tensor, gains: Tensor) -> Tensor:

@@ -21,35 +21,29 @@ def packed(
     if lengths is None and mask is None:
         return u, None, None
     batch, time = u.shape[:2]
-    if mask is not None:
-        mask = torch.as_tensor(mask, device=u.device)
-        if lengths is not None:
+    if lengths is not None:
+        if mask is not None:
             raise ValueError("give lengths or mask, not both: a mask says everything lengths say")
-        if tuple(mask.shape) != (batch, time) or mask.dtype != torch.bool:
-            raise ValueError(f"mask must be bool of shape {(batch, time)}, got {mask.dtype} {tuple(mask.shape)}")
-        where = torch.argsort(~mask, dim=1, stable=True)
-        u = u.gather(1, where[..., None].expand_as(u))
-        lengths = mask.sum(1)
-    else:
         lengths = torch.as_tensor(lengths, device=u.device)
         if tuple(lengths.shape) != (batch,) or lengths.dtype not in WHOLE:
             raise ValueError(f"lengths must be whole numbers ({batch},), got {lengths.dtype} {tuple(lengths.shape)}")
         if not torch.compiler.is_compiling() and batch and not (0 <= int(lengths.min()) <= int(lengths.max()) <= time):
             raise ValueError(f"lengths must lie between 0 and {time}, got {lengths.tolist()}")
-        lengths, where = lengths.to(torch.int64), None
-    return torch.where(counted(lengths, time)[..., None], u, 0.0), lengths, where
+        mask = counted(lengths, time)
+    mask = torch.as_tensor(mask, device=u.device)
+    if tuple(mask.shape) != (batch, time) or mask.dtype != torch.bool:
+        raise ValueError(f"mask must be bool of shape {(batch, time)}, got {mask.dtype} {tuple(mask.shape)}")
+    where, seen = torch.argsort(~mask, dim=1, stable=True), mask.sum(1)
+    now = u.gather(1, where[..., None].expand_as(u))
+    return torch.where(counted(seen, time)[..., None], now, 0.0), seen, where
 
 
-def unpacked(y: Tensor, lengths: Tensor | None, where: Tensor | None) -> Tensor:
+def unpacked(y: Tensor, seen: Tensor | None, where: Tensor | None) -> Tensor:
     """Outputs (batch, time, ...) back where their samples were; 0 where no sample counts."""
-    if lengths is None:
+    if seen is None or where is None:
         return y
-    inside = counted(lengths, y.shape[1]).reshape(*y.shape[:2], *[1] * (y.ndim - 2))
-    y = torch.where(inside, y, 0.0)
-    if where is None:
-        return y
-    index = where.reshape(*y.shape[:2], *[1] * (y.ndim - 2)).expand_as(y)
-    return torch.zeros_like(y).scatter(1, index, y)
+    inside, index = (part.reshape(*y.shape[:2], *[1] * (y.ndim - 2)) for part in (counted(seen, y.shape[1]), where))
+    return torch.zeros_like(y).scatter(1, index.expand_as(y), torch.where(inside, y, 0.0))
 
 
 def counted(lengths: Tensor, time: int) -> Tensor:

@@ -31,13 +31,8 @@ def slope(basis: Basis, dt: float) -> System:
     >>> slope(legt(order=4, window=100.0), 0.5).order
     5
     """
-    return reading_slope(following(basis, dt))
-
-
-def reading_slope(system: System) -> System:
-    """The same memory, reading its derivative instead of the next value."""
-    if system.derivative is None:
-        raise ValueError("this system knows no derivative; use next_value, or exact with degree >= 1")
+    system = following(basis, dt)
+    assert system.derivative is not None, "next_value has one"
     return replace(system, C=system.derivative.C, D=system.derivative.D)
 
 
@@ -50,5 +45,5 @@ def horizons(*steps: float, degree: int = 3) -> Construct:
     [600.0, 603.0]
     """
     if not steps:
-        raise ValueError("horizons needs at least one number of steps, horizons(1, 4, 16) say")
+        raise ValueError("horizons needs at least one number of steps, such as horizons(1, 4, 16)")
     return lambda basis, dt: [exact(basis, dt, degree, horizon, memory=lines) for horizon in steps]

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 import prophecy
+from prophecy.fleet.answers import STATUS
 from prophecy.service import files
 from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from_lines
 from prophecy.service.core import Core
@@ -169,7 +170,7 @@ def _values(app: FastAPI, core: Core) -> None:
         core.guard.rates.take(address(request.scope), "values", len(batch))
         taken = await core.observe(batch)
         status = taken.columns["status"]
-        answer: dict[str, Any] = {what: status.count(what) for what in ("taken", "late", "missing")}
+        answer: dict[str, Any] = {what: status.count(what) for what in STATUS}
         answer |= {"cursor": taken.cursor, "boot": core.backlog.boot}
         if batch.notes:
             answer["notes"] = list(batch.notes)

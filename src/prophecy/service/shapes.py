@@ -18,13 +18,14 @@ FAN = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)  # quantiles: the middle half, fou
 MEANING = {
     "row": "Row or line of the body, from 1.",
     "retry_after": "Seconds.",
-    "mean": "Predicted of this value before it came; of a series, of the next one; of a forecast, at each step.",
+    "point": "Predicted of this value before it came; of a series, of the next one; of a forecast, the path to use.",
+    "mean": "Of the distribution at each step.",
     "next": "Predicted of the value after this one.",
     "score": "How surprising the value was: -log10 of the probability of an error at least as large.",
     "alarm": "A probability: 1 minus the share of ordinary values that look as unusual, with the stretch before them.",
     "event": "Number of the event it raised; of a series, of its last one; 0 for none.",
     "event_time": "When the last event was.",
-    "status": "taken, late or missing",
+    "status": "taken, late, missing or repeated",
     "cursor": "Number to go on after.",
     "boot": "Names this run of the service; cursors of another run mean nothing.",
     "notes": "What was assumed.",
@@ -33,7 +34,6 @@ MEANING = {
     "derivative": "Units per second.",
     "dt": "Seconds between values.",
     "seasons": "Periods found, in values.",
-    "point": "The path to use where one number is wanted.",
     "kind": "What was rarest: error, change, value, level or noise.",
     "place": "Values of its series before it.",
     "fault": "Number of the event that began the disturbance it belongs to.",
@@ -42,7 +42,7 @@ MEANING = {
 }
 """What a field means, wherever its name does not say so."""
 
-_ROW = "value:number mean:number lower:number upper:number"
+_ROW = "value:number point:number lower:number upper:number"
 _SERIES = f"key:text count:whole time:time {_ROW} score:number alarm:number event:whole event_time:time recent:Recent?"
 
 SHAPES = {
@@ -50,8 +50,8 @@ SHAPES = {
     "Answer": f"key:text time:time {_ROW} next:number next_lower:number next_upper:number score:number alarm:number "
     "event:whole status:text",
     "Recent": f"time:time[] {_ROW.replace(':number', ':number[]')} score:number[] alarm:number[] event:whole[]",
-    "Observed": "taken:whole late:whole missing:whole cursor:whole boot:text notes:text[]? rows:Answer[]? "
-    "columns:lists?",
+    "Observed": "taken:whole late:whole missing:whole repeated:whole cursor:whole boot:text notes:text[]? "
+    "rows:Answer[]? columns:lists?",
     "Columns": "names:text[] kinds:text[] rows:text[][] key:text? time:text? time_format:text? values:text[]? "
     "newest_first:flag? sep:text encoding:text decimal:text? skip:whole notes:text[] error:text? way_out:text?",
     "Series": _SERIES,

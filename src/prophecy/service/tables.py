@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.align import ADDRESS, ordered, said
-from prophecy.frames.collect import gathered
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import Roles, resolve
-from prophecy.frames.table import Stray, contents, open_table
+from prophecy.frames.table import contents, open_table
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -56,14 +55,13 @@ def _check_form(body: bytes) -> None:
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     table = open_table(body, hints(asked))
-    roles, width = table.roles, len(table.roles.values)
-    rows, names, count = gathered(table)
-    check_size(count * width, settings)
-    called, order, met, dated = [*names], np.arange(count), dict[str, int](), False
-    keys = [called[code] for code in rows.codes]
-    if rows.times is not None:
-        when, dated = _seconds(rows.times), rows.times.dates
-        order, _, met = ordered(np.column_stack([rows.codes, rows.values]), rows.times, True, ADDRESS)
+    roles, width, times = table.roles, len(table.roles.values), table.times
+    check_size(table.values.size, settings)
+    order, met, dated = np.arange(len(table.values)), dict[str, int](), False
+    keys = [table.keys[code] for code in table.codes]
+    if times is not None:
+        when, dated = _seconds(times), times.dates
+        order, _, met = ordered(np.column_stack([table.codes, table.values]), times, True, ADDRESS)
         if not len(order):
             raise ValueError("no row has a time; correct the column, or leave it out")
         for place in (order[0], order[-1]) if dated else ():
@@ -71,8 +69,8 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     series = {key: _series(key, roles.values, roles.key, asked, settings) for key in {keys[row] for row in order}}
     return Batch(
         [name for row in order for name in series[keys[row]]],
-        None if rows.times is None else np.repeat(when[order], width),
-        rows.values[order].ravel(),
+        None if times is None else np.repeat(when[order], width),
+        table.values[order].ravel(),
         dated,
         np.repeat(order + 2, width).tolist(),
         (*table.notes, *said({**met, "several": 0})),
@@ -107,14 +105,15 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         opened = open_bytes(body)
         with explained(opened.path):
-            layout = contents(opened, said, Stray(said))
+            layout = contents(opened, said)
     except ValueError as error:
         raise refused(error) from None
     assert layout.form is not None  # it is text
+    columns = list(layout.columns.values())[:LISTED]
     found: dict[str, Any] = {
-        "names": list(layout.names[:LISTED]),
-        "kinds": list(layout.kinds[:LISTED]),
-        "rows": [list(row) for row in zip(*(column[:SHOWN] for column in layout.cells[:LISTED]), strict=True)],
+        "names": [column.name for column in columns],
+        "kinds": [column.kind for column in columns],
+        "rows": [list(row) for row in zip(*(column.first[:SHOWN] for column in columns), strict=True)],
         "sep": layout.form.separator,
         "encoding": layout.form.encoding,
         "skip": layout.form.skip,
@@ -123,6 +122,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     }
     try:
         roles = resolve(layout)
+        downwards = _downwards(layout, roles)
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
@@ -133,7 +133,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
         "time_format": None if style is None else style.pattern,
         "values": list(roles.values[:LISTED]),
-        "newest_first": _downwards(layout, roles),
+        "newest_first": downwards,
         "notes": [*layout.notes, *roles.notes],
     }
 
@@ -141,13 +141,13 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
 def _downwards(layout: Layout, roles: Roles) -> bool:
     if roles.clock is None:
         return False
-    times = roles.clock.read(next(iter(layout.pieces)), 1, Stray(layout.asked))
+    times, _ = roles.clock.read(layout)
     there = times.values[~times.missing]
     return len(there) > 1 and bool(there[0] > there[-1])
 
 
 def _mark(layout: Layout) -> str | None:
-    marks = {style.decimal for style in layout.styles.values() if not style.plain}
+    marks = {column.style.decimal for column in layout.columns.values() if not column.style.plain}
     return marks.pop() if len(marks) == 1 else None
 
 

@@ -30,7 +30,7 @@ from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 6  # of saved files
+FORMAT = 7  # of saved files
 LIMITED = ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting"))
 """Arrays whose numbers have limits."""
 

@@ -80,14 +80,15 @@ def checked_level(level: float) -> float:
 
 
 def step(dt: object) -> float:
-    """A step in seconds: a number as it is, or a timedelta (numpy's or Python's)."""
+    """A step in seconds: a number as it is, or a timedelta (numpy's or Python's). No longer than times may be."""
     if isinstance(dt, np.timedelta64):
         if np.isnat(dt):
             raise ValueError("dt must be positive and finite, got NaT; give the step in seconds or as a timedelta")
-        return _checks.positive("dt", float(dt / np.timedelta64(1, "ns")) / 1e9)
-    if isinstance(dt, timedelta):
-        return _checks.positive("dt", dt.total_seconds())
-    return _checks.positive("dt", dt)
+        dt = float(dt / np.timedelta64(1, "ns")) / 1e9
+    seconds = _checks.positive("dt", dt.total_seconds() if isinstance(dt, timedelta) else dt)
+    if seconds > LARGEST_TIME:
+        raise ValueError(f"dt must be at most {LARGEST_TIME:g}, got {seconds:g}; use another unit")
+    return seconds
 
 
 def _moment(moment: date) -> datetime:

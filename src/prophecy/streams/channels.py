@@ -124,7 +124,7 @@ class Channels:
             """Series one after the other: each record stays in the processor's cache meanwhile."""
             which, when = np.repeat(np.arange(first, last), n), np.tile(times, last - first)
             new, out, gone = values[first:last].ravel(), noted[first:last].reshape(-1, 4), passed[first:last].ravel()
-            self.streams.take(which, when, new, where, out, gone)
+            self.streams.take(which, when, new, where, out, gone, drop=self.series == 1)
 
         workers = self._workers or (_machine.cores() if moments.size >= WORTH_THREADS else 1)
         edges = np.linspace(0, self.series, min(workers, self.series) + 1).astype(int).tolist()
@@ -134,8 +134,8 @@ class Channels:
             with ThreadPoolExecutor(len(edges) - 1) as pool:  # made anew each time: threads do not survive a fork
                 for job in [pool.submit(several, *pair) for pair in pairwise(edges)]:
                     job.result()
-        # A late moment is late for every series.
-        late = int(np.count_nonzero(passed[0] == 0.0))
+        # A late moment is late for every series; one of several may repeat a value where others do not.
+        late = int(np.count_nonzero(passed[0] <= 0.0))
         self.streams.moments += len(moments) - late
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:

@@ -33,7 +33,6 @@ SLOW = 3  # slow means of alarms: level, spread, noise
 LONGEST, SHORTEST = 2048, 4
 """Longest season in samples: half of what is kept, since a season must have been seen twice; and the shortest: shorter
 ones are alternations, which the solved members of the bank know."""
-MEAN_OF, MEANS = 32, 512  # values in a mean, and means kept, for long seasons: 16 384 values in 4 kB of the record
 
 # Alarms.
 QUANTITIES, RANKED = 6, 5

@@ -90,14 +90,13 @@ FIELDS = (
     Field("shrink_last_peak", REAL, (2,), 0, n.SQUARED, "signal²", "largest squared error in the block before"),
     Field("shrink_sums", REAL, (2,), -1e40, 1e40, "1", "actual and forecast changes times forecast ones, over scales"),
     Field("season_periods", REAL, (2,), 0, n.LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
-    Field("season_strength", REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
+    Field("season_strength", REAL, (2,), 0, 1, "1", "share of the power that each explains"),
     Field("season_check", WHOLE, (), 0, 2 * n.MOST, "samples", "count at which seasons are looked for next"),
     Field("season_on", WHOLE, (), 0, 1, "flag", "1 while the seasonal members run"),
     Field("season_seen", WHOLE, (), 0, n.MOST, "samples", "values the seasonal readouts have learned from"),
     Field("season_errors", REAL, (len(m.SOLVED) - m.AWAKE,), 0, n.MOVED, "signal", "their mean absolute errors"),
     Field("season_alone", REAL, (), -n.MOVED, n.MOVED, "signal", "next change, as the bank without them predicts it"),
     Field("season_sums", REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
-    Field("season_blocks", WHOLE, (), 0, n.MOST, "blocks", "means of 32 values taken so far"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", WHOLE, (), 0, n.MOST, "samples", "values ranked so far"),
     Field("alarm_error", REAL, (), 0, n.MOVED, "signal", "mean absolute error of all forecasts"),
@@ -124,7 +123,6 @@ FIELDS = (
         *("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags"),
         "a bit for each place of the ring: 1 is missing",
     ),
-    Field("season_means", REAL, (n.MEANS,), -n.MOVED, n.MOVED, "signal", "the last of them, for long seasons"),
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
 

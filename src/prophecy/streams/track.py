@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._renamed import renamed
 from prophecy.frames.source import Source
 
 Array = NDArray[np.float64]
@@ -16,17 +17,22 @@ Array = NDArray[np.float64]
 class Track(NamedTuple):
     """What `Prophecy.follow` returns, each of the shape of its input.
 
-    mean, lower, upper: forecast and interval of each value, made before it came (NaN before the first); score: how
+    point, lower, upper: forecast and interval of each value, made before it came (NaN before the first); score: how
     surprising it was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see
     `Prophecy.alarm`). A value that came later than its successors (by its timestamp) is not taken in, and all of these
     are NaN.
     """
 
-    mean: Array
+    point: Array
     lower: Array
     upper: Array
     score: Array
     alarm: Array
+
+    @property
+    def mean(self) -> Any:
+        """`point`, as it was called in version 0.2."""
+        return renamed(self, "mean", "point")
 
 
 class Followed(Track):
@@ -58,7 +64,7 @@ class Followed(Track):
     def explain(self) -> str:
         """How well the values were predicted, in sentences."""
         values = self.source.values
-        off, inside = np.abs(values - self.mean), (values >= self.lower) & (values <= self.upper)
+        off, inside = np.abs(values - self.point), (values >= self.lower) & (values <= self.upper)
         known = np.isfinite(off)
         if not known.any():
             return f"{len(values):,} values, none of which could be compared with a prediction."
@@ -73,7 +79,7 @@ class Followed(Track):
     def __repr__(self) -> str:
         rows, width = self.source.series.values.shape
         channels = f" x {width} channels" if width > 1 else ""
-        return f"<Followed: {rows:,} values{channels}, each with mean, lower, upper, score and alarm>"
+        return f"<Followed: {rows:,} values{channels}, each with point, lower, upper, score and alarm>"
 
     def _repr_html_(self) -> str:
         from prophecy.tables.pictures import of_streams

@@ -76,7 +76,7 @@ def _about_seasons(stream: Channels, record: Any, shares: Any) -> list[str]:
     named = [f"{period:.6g} samples{_span(period * stream.dt) if stream.stamped else ''}" for period in periods]
     strengths = ", ".join(f"{strength:.2f}" for strength in record["season_strength"][: len(periods)])
     which = "A season of" if len(named) == 1 else "Seasons of"
-    lines = [f"{which} {' and '.join(named)} was seen (autocorrelation {strengths})."]
+    lines = [f"{which} {' and '.join(named)} was seen (share of the power {strengths})."]
     if not record["season_on"]:
         return [lines[0] + " Using it does not help at present, so it is left out."]
     said = f"Seasonal members count for {shares.sum():.0%} of the forecast"

@@ -223,10 +223,10 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
         return Failure(cut, error)
     if source.single:
         return found[0]
-    mean, lower, upper = (
-        np.stack([np.asarray(getattr(one, name)) for one in found], axis=1) for name in ("mean", "lower", "upper")
+    point, lower, upper = (
+        np.stack([np.asarray(getattr(one, name)) for one in found], axis=1) for name in ("point", "lower", "upper")
     )
-    return Forecast(mean, lower, upper, level, found[0].method)
+    return Forecast(point, lower, upper, level, found[0].method)
 
 
 def _scored(

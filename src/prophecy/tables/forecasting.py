@@ -312,7 +312,7 @@ def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
 
 
 def track_frame(track: Any) -> Any:
-    """value, mean, lower, upper, score and alarm of every row; several channels make a long frame."""
+    """value, point, lower, upper, score and alarm of every row; several channels make a long frame."""
     source, parts = track.source, {"value": track.source.series.values, **track._asdict()}
     return framed([Block((), source, source.series.times, parts)], source.kind, label="channel")
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.frames.collect import collected
-from prophecy.frames.columns import Hints, kind_of
+from prophecy.frames.collect import collected, is_table
+from prophecy.frames.columns import Hints
 from prophecy.frames.roles import JOINT
-from prophecy.frames.source import Key, Source, in_narwhals, is_frame
-from prophecy.frames.table import rows_of
+from prophecy.frames.source import Key, Source
+from prophecy.frames.table import Table
 from prophecy.frames.times import Times
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-WORDS = 30  # of a column of text that become regressors
 NOTHING = Hints()
 
 
@@ -34,47 +30,46 @@ class Regressors:
     """
 
     def __init__(self, known: Any, asked: Hints = NOTHING) -> None:
-        self.notes, self._asked = list[str](), asked
-        if isinstance(known, str | os.PathLike):
-            known, self.notes = rows_of(os.fspath(known), asked)
-        self.known = known
-        self._read: dict[Any, dict[Key, Source]] = {}  # by what the series say of their times and keys
+        self._known, self._asked = known, replace(asked, beside=True)
+        self._read: dict[Any, tuple[Table, dict[str, Source]]] = {}  # by what series say of their times and keys
 
     def __call__(self, source: Source, horizon: int) -> Known | None:
         """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
-        known, kind = self.known, source.kind
-        if known is None:
+        if self._known is None:
             return None
-        if not is_frame(known) and not isinstance(known, Mapping):
-            return _row_by_row(known, source, horizon)
-        alike = (kind.key, kind.time, kind.as_index, source.series.times is None)
-        if alike not in self._read:
-            self._read[alike] = self._by_key(encoded(known, source), source)
-        parts = self._read[alike]
-        found = parts.get(None, parts.get(source.key))
-        if found is None:
+        if not is_table(self._known):
+            return _row_by_row(self._known, source, horizon)
+        _, by_name = self._table(source)
+        mine = by_name.get("", by_name.get(_name(source.key)))
+        if mine is None:
             raise ValueError(
-                f"known has no rows for {', '.join(kind.key)} = {source.key!r}; add them, or leave that series out"
+                f"known has no rows for {', '.join(source.kind.key)} = {source.key!r}; add them, or leave that series "
+                "out"
             )
-        if source.series.times is None or found.series.times is None:
-            return _row_by_row(found.series.values, source, horizon, found.names)
+        if source.series.times is None or mine.series.times is None:
+            return _row_by_row(mine.series.values, source, horizon, mine.names)
         from prophecy.forecasting.known import Known
 
-        return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
+        return Known(beside(mine.series.times, mine.series.values, source, horizon), mine.names)
 
-    def _by_key(self, known: Any, source: Source) -> dict[Key, Source]:
-        """The rows of a frame of regressors for each key of a series' table; under None where they are for all."""
-        keys, time = source.kind.key, source.kind.time
-        names = list(known) if isinstance(known, Mapping) else getattr(in_narwhals(known), "columns", [])
-        if source.series.times is None:
-            time = ""  # numbers such as hours are regressors then
-        elif source.kind.as_index or time not in names:
-            time = None
-        keys = keys if set(keys) <= set(names) else ()
-        found = collected(known, replace(self._asked, key=keys, time=time)).sources
-        if not keys:
-            return {None: found[""]}
-        return found | {JOINT.join(map(str, key)): part for key, part in found.items() if isinstance(key, tuple)}
+    def table(self, source: Source) -> Table:
+        """The table they are in, read as one beside a series."""
+        return self._table(source)[0]
+
+    def _table(self, source: Source) -> tuple[Table, dict[str, Source]]:
+        """By the time and keys of a series, where it has such columns; and its rows by key, "" alone without one."""
+        kind = source.kind
+        # Without times, numbers such as hours are regressors; an index is found as one.
+        time = "" if source.series.times is None else None if kind.as_index else kind.time
+        if (kind.key, time) not in self._read:
+            found = collected(self._known, replace(self._asked, key=kind.key, time=time))
+            self._read[kind.key, time] = found.table, {_name(key): part for key, part in found.sources.items()}
+        return self._read[kind.key, time]
+
+
+def _name(key: Key) -> str:
+    """A key as files have it, whatever it came from."""
+    return JOINT.join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:
@@ -118,35 +113,3 @@ def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
             f"known has no row for {first}, which is forecast; it must reach over the horizon of {horizon}"
         )
     return np.where(absent[:, None], np.nan, values[place])
-
-
-def encoded(known: Any, source: Source) -> Any:
-    """A frame of regressors in which columns of text are one column of 0 and 1 for each word but the first, such as
-    `sky = rain`, and columns of true and false are 1 and 0."""
-    import narwhals.stable.v2 as nw
-
-    frame = in_narwhals(known) if is_frame(known) else None
-    if frame is None or isinstance(frame, nw.Series):
-        return known
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype == nw.Boolean:
-            frame = frame.with_columns(column.cast(nw.Float64))
-        textual = column.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object)
-        if not textual or name in {*source.kind.key, source.kind.time}:
-            continue
-        cells = [None if cell is None or cell != cell else cell for cell in column.to_list()]
-        if kind_of(cells, NOTHING) in ("date", "typed", "clock", "number"):
-            continue
-        words = sorted({str(cell) for cell in cells if cell is not None})
-        if len(words) > WORDS:
-            raise ValueError(
-                f"known has {len(words)} different words in {name!r}, and at most {WORDS} are taken as regressors; "
-                "leave the column out, or write it as numbers"
-            )
-        for word in words[1:]:
-            flags = [math.nan if cell is None else float(str(cell) == word) for cell in cells]
-            made = nw.new_series(f"{name} = {word}", flags, nw.Float64, backend=frame.implementation)
-            frame = frame.with_columns(made)
-        frame = frame.drop(name)
-    return frame.to_native()

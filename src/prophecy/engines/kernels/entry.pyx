@@ -45,3 +45,51 @@ cdef void _step(double* sums, const double* u, double* out, const double* weight
         sums += _LANES
     for i in range(_LANES):
         out[i] = u[i] + slope * (u[i] + out[i])
+
+
+cdef class Stream:
+    """One series of a constant system, one value at a time: `take` moves x (N,) on, `next` is the prediction then.
+
+    columns: Aᵀ (N, N). A product goes column by column, which vector instructions do in the order of the plain sum.
+    count, low, high: how many values there were and their range, to go on from.
+    """
+
+    cdef const double[:, ::1] columns
+    cdef const double[::1] B, C
+    cdef double[::1] x, made
+    cdef double D
+    cdef readonly double next, last, low, high
+    cdef readonly long long count
+
+    def __init__(self, columns, B, C, double D, double[::1] x, long long count, double low, double high):
+        self.columns, self.B, self.C, self.D, self.x, self.made = columns, B, C, D, x.copy(), x.copy()
+        self.count, self.low, self.high = count, low, high
+        N = x.shape[0]
+        if not N == self.columns.shape[0] == self.columns.shape[1] == self.B.shape[0] == self.C.shape[0]:
+            raise ValueError(f"shapes do not fit: {columns.shape}, {B.shape}, {C.shape}, {x.shape}")
+
+    def take(self, double u):
+        cdef Py_ssize_t N = self.x.shape[0], i, j
+        cdef const double* A = &self.columns[0, 0]
+        cdef const double* x = &self.x[0]
+        cdef double* made = &self.made[0]
+        cdef double next = self.D * u
+        for i in range(N):
+            made[i] = self.B[i] * u
+        for j in range(0, N - 3, 4):
+            for i in range(N):
+                made[i] = made[i] + A[i] * x[j] + A[N + i] * x[j + 1] + A[2 * N + i] * x[j + 2] + A[3 * N + i] * x[j + 3]
+            A += 4 * N
+        for j in range(N // 4 * 4, N):
+            for i in range(N):
+                made[i] += A[i] * x[j]
+            A += N
+        for i in range(N):
+            next += self.C[i] * made[i]
+        self.x, self.made = self.made, self.x
+        self.count, self.last, self.next = self.count + 1, u, next
+        self.low, self.high = min(self.low, u), max(self.high, u)
+
+    def state(self):
+        """x as a new memory view."""
+        return self.x.copy()

@@ -94,11 +94,9 @@ class LawSettings:
     # The forecast
     integrated_exact: float = 0.1  #: of what exact steps miss by: what integrating them may add
     integrated_noisy: float = 1e-3  #: of the noise: the same for noisy ones
-    located: int = 128  #: samples before an origin that its state is estimated from
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
     noise_second: float = 0.05  #: the same of one variable whose rate is not seen; ordinary seasons have more
     growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
-    rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
     #: Shares of the context: a law solved again without the last so much of it has to forecast that (`trajectory.py`)
     held_back: tuple[float, ...] = (0.15, 0.3, 0.5)
     foretold_close: float = 0.3  #: standard deviations between draws from which on they say nothing about errors
@@ -110,6 +108,3 @@ class LawSettings:
     follows: float = 10.0
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
-    stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are
-    stray_tail: float = 0.8  #: quantile of what paths are missed by, and of draws, that are compared
-    stray_small: float = 0.03  #: standard deviations between draws from which on these paths are no longer compared

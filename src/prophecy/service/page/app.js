@@ -4,7 +4,7 @@ import { request, tokenFromAddress } from "./api.js";
 import { Detail } from "./detail.js";
 import { accept } from "./drop.js";
 import { Events } from "./events.js";
-import { reason, whole } from "./format.js";
+import { kept, reason, whole } from "./format.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 
@@ -128,9 +128,9 @@ setInterval(async () => {
 }, 2000);
 
 accept((keys, columns) => {
-  seeds = new Map(keys.map((key) => [key, { time: [], value: [], mean: [], lower: [], upper: [], score: [], event: [] }]));
+  seeds = new Map(keys.map((key) => [key, { time: [], value: [], point: [], lower: [], upper: [], score: [], event: [] }]));
   columns.key.forEach((key, at) => {
-    if (columns.status[at] === "late") return;
+    if (!kept(columns.status[at])) return;
     for (const [name, column] of Object.entries(seeds.get(key))) column.push(columns[name][at]);
   });
   list.load().then(() => {

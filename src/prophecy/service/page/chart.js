@@ -58,7 +58,7 @@ export class Chart {
     const traces = [
       { x, y: column("lower"), mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, name: "lower" },
       { x, y: column("upper"), mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: faint(c.blue, 0.16), name: "interval", hoverinfo: "skip" },
-      { x, y: column("mean"), mode: "lines", name: "predicted", line: { ...line, color: c.blue, width: 1.4, dash: "dot" } },
+      { x, y: column("point"), mode: "lines", name: "predicted", line: { ...line, color: c.blue, width: 1.4, dash: "dot" } },
       { x, y: column("value"), mode: part.length < 60 ? "lines+markers" : "lines", name: "value", line: { ...line, color: c.ink, width: 1.9 }, marker: { size: 4, color: c.ink } },
       { x: marked.map((row) => row.x), y: marked.map((row) => row.value), mode: "markers", name: "event",
         marker: { color: c.red, size: 10, line: { color: c.card, width: 2 } }, showlegend: marked.length > 0 },
@@ -73,9 +73,9 @@ export class Chart {
   // What is predicted of the value to come, where it is due.
   nextTrace(c) {
     const last = this.rows.at(-1), next = this.next;
-    if (!next || next.mean === null || next.lower === null || this.spot) return [];
-    const error = { type: "data", symmetric: false, array: [next.upper - next.mean], arrayminus: [next.mean - next.lower], color: faint(c.blue, 0.55), thickness: 5, width: 0 };
-    return [{ x: [later(last, next.dt)], y: [next.mean], error_y: error, mode: "markers", name: "next", marker: { color: c.blue, size: 8, line: { color: c.card, width: 1.5 } } }];
+    if (!next || next.point === null || next.lower === null || this.spot) return [];
+    const error = { type: "data", symmetric: false, array: [next.upper - next.point], arrayminus: [next.point - next.lower], color: faint(c.blue, 0.55), thickness: 5, width: 0 };
+    return [{ x: [later(last, next.dt)], y: [next.point], error_y: error, mode: "markers", name: "next", marker: { color: c.blue, size: 8, line: { color: c.card, width: 1.5 } } }];
   }
 
   // As high as the values, with their intervals as far as these stay near: one wild prediction must not flatten the rest.
@@ -86,7 +86,7 @@ export class Chart {
     const span = high - low || Math.abs(high) || 1;
     const near = [low - 0.4 * span, high + 0.4 * span];
     const said = part.flatMap((row) => [row.lower, row.upper]).filter((value) => value !== null && value !== undefined);
-    if (this.next?.mean !== null && this.next) said.push(this.next.lower, this.next.upper);
+    if (this.next?.point !== null && this.next) said.push(this.next.lower, this.next.upper);
     if (this.fan) said.push(...this.fan.quantiles["0.05"], ...this.fan.quantiles["0.95"]);
     for (const value of said) {
       if (value === null) continue;

@@ -2,7 +2,7 @@
 
 import { address, request } from "./api.js";
 import { Chart } from "./chart.js";
-import { every, interval, moment, number, odds, place, unit, whole } from "./format.js";
+import { every, interval, kept, moment, number, odds, place, unit, whole } from "./format.js";
 
 const get = (id) => document.getElementById(id);
 const KEPT = 20_000; // values held in the page for the series that is open
@@ -42,7 +42,7 @@ export class Detail {
     const past = seed && seed.value.length > found.recent.value.length ? seed : found.recent;
     const first = found.count - past.value.length;
     past.value.forEach((value, at) => this.push({
-      count: first + at, x: place(past.time[at], first + at), time: past.time[at], value, mean: past.mean[at], lower: past.lower[at],
+      count: first + at, x: place(past.time[at], first + at), time: past.time[at], value, point: past.point[at], lower: past.lower[at],
       upper: past.upper[at], score: past.score[at], event: past.event[at],
     }));
     this.cursor = found.cursor;
@@ -52,7 +52,7 @@ export class Detail {
     this.about(found);
     this.chart.show(this.rows);
     this.tiles(found);
-    this.chart.next = { mean: found.mean, lower: found.lower, upper: found.upper, dt: this.dt };
+    this.chart.next = { point: found.point, lower: found.lower, upper: found.upper, dt: this.dt };
     this.count();
   }
 
@@ -61,14 +61,14 @@ export class Detail {
     columns.key.forEach((key, at) => {
       if (key !== this.key) return;
       const row = { number: columns.number[at] };
-      for (const name of ["time", "value", "mean", "lower", "upper", "score", "event", "status", "next", "next_lower", "next_upper"]) row[name] = columns[name][at];
+      for (const name of ["time", "value", "point", "lower", "upper", "score", "event", "status", "next", "next_lower", "next_upper"]) row[name] = columns[name][at];
       if (this.waiting) this.waiting.push(row);
       else if (this.take(row)) last = row;
     });
     if (last) {
       this.fresh = true;
-      this.tiles({ ...last, mean: last.next, lower: last.next_lower, upper: last.next_upper });
-      this.chart.next = { mean: last.next, lower: last.next_lower, upper: last.next_upper, dt: this.dt };
+      this.tiles({ ...last, point: last.next, lower: last.next_lower, upper: last.next_upper });
+      this.chart.next = { point: last.next, lower: last.next_lower, upper: last.next_upper, dt: this.dt };
       this.count();
       if (!this.chart.paused && !this.chart.spot) this.chart.soon();
     }
@@ -77,7 +77,7 @@ export class Detail {
   take(row) {
     if (row.number <= this.cursor) return false;
     this.received += 1;
-    if (row.status === "late") return false;
+    if (!kept(row.status)) return false;
     const count = this.rows.length ? this.rows.at(-1).count + 1 : 0;
     this.push({ ...row, count, x: place(row.time, count) });
     return true;
@@ -96,7 +96,7 @@ export class Detail {
   tiles(row) {
     get("value").textContent = number(row.value);
     get("when").textContent = moment(row.time, true);
-    get("next").textContent = number(row.mean);
+    get("next").textContent = number(row.point);
     get("interval").textContent = interval(row.lower, row.upper);
     get("score").textContent = row.score === null ? "–" : row.score.toFixed(1);
     get("odds").textContent = odds(row.score);

@@ -40,15 +40,17 @@ async function take(file, done) {
     for (const part of ["key", "time", "time_format", "decimal"]) if (about[part]) query[part] = about[part];
     if (about.values.length === 1) query.value = about.values[0];
     const pieces = cut(await file.arrayBuffer(), about), taken = {};
-    let late = 0;
+    let late = 0, repeated = 0;
     for (const [at, body] of pieces.entries()) {
       const answer = await request(`/v1/observe?${new URLSearchParams(query)}`, { method: "POST", headers: CSV, body });
       for (const [column, values] of Object.entries(answer.columns)) { const all = (taken[column] ??= []); for (const value of values) all.push(value); }
       late += answer.late;
+      repeated += answer.repeated;
       if (pieces.length > 1) say(`${file.name}: ${at + 1} of ${pieces.length} parts`);
     }
     const keys = [...new Set(taken.key)];
-    const put = late ? `; ${whole(late)} were late and passed over` : "";
+    const again = repeated ? `; ${whole(repeated)} were there already` : "";
+    const put = (late ? `; ${whole(late)} were late and passed over` : "") + again;
     const notes = about.notes.length ? ` (${about.notes.join("; ")})` : "";
     say(`${file.name}: ${whole(taken.key.length)} values of ${whole(keys.length)} series${put}${notes}.`);
     done(keys, taken);

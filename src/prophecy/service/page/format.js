@@ -17,6 +17,9 @@ export function interval(lower, upper) {
   return `${number(lower, digits)} … ${number(upper, digits)}`;
 }
 
+// Whether a row is among those of its series: not late, and not one that came before.
+export const kept = (status) => status === "taken" || status === "missing";
+
 export function whole(value) {
   return value.toLocaleString("en").replaceAll(",", " ");
 }

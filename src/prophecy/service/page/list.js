@@ -1,7 +1,7 @@
 // The list of series: a small picture of each, its newest value, whether it has just raised an event.
 
 import { request } from "./api.js";
-import { number, whole } from "./format.js";
+import { kept, number, whole } from "./format.js";
 
 const SHOWN = 100; // at a time; the rest is found by searching or "show more"
 const KEPT = 80; // values of a small picture
@@ -84,7 +84,7 @@ export class List {
   values(columns) {
     columns.key.forEach((key, at) => {
       const row = this.rows.get(key);
-      if (!row || columns.status[at] === "late") return;
+      if (!row || !kept(columns.status[at])) return;
       row.values.push(columns.value[at]);
       row.marks.push(columns.event[at] > 0);
       if (row.values.length > KEPT) { row.values.shift(); row.marks.shift(); }

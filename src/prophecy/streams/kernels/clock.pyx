@@ -221,7 +221,7 @@ cdef long long _verdict(
 ) noexcept nogil:
     """What the last stamps, in rising order, ask for."""
     c.found, miss = fit_grid(t, times, n)
-    c.start = c.last
+    c.found, c.start = min(c.found, 2.0 * LARGEST_TIME), c.last  # stamps lie no farther apart
     cdef bint regular = miss < t.clock.close
     cdef bint same = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
@@ -266,6 +266,8 @@ cdef (double, double, double) rounded_grid(const Table* t, const double* times, 
     if count < QUARTER or min(larger, count - 1 - larger) < t.clock.irregular * count:
         return 0.0, 0.0, 0.0
     dt = across / along
+    if dt > 2.0 * LARGEST_TIME:  # stamps that were moved apart
+        return 0.0, 0.0, 0.0
     for i in range(count):
         if fabs(times[first + i] - times[first] - mean - dt * (i - middle)) > t.clock.rounded * unit:
             return 0.0, 0.0, 0.0

@@ -76,7 +76,7 @@ cdef class Streams:
         stream.c, stream.s = self._clocks + i, self._samples + i
         return stream
 
-    def take(self, which, times, values, place, out, passed, long long budget=2**53):
+    def take(self, which, times, values, place, out, passed, long long budget=2**53, bint drop=False):
         """values (n,) into the streams `which` (n,) says, in their order, until they have taken `budget` steps; returns
         how many were taken.
 
@@ -85,11 +85,11 @@ cdef class Streams:
         (`table.between`), its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one
         step ahead, and which of the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed
         (n,) gets the seconds since the value before: 0 where it came too late and was not taken (its row of `out` is
-        NaN), NaN for a first value.
+        NaN), NaN for a first value. drop: rows that came before are dropped, and -1 in `passed`.
         """
         cdef Py_ssize_t n = len(values)
         cdef Py_ssize_t width = out.shape[1] if len(out) else 0
-        cdef bint timed = len(times) > 0
+        cdef bint timed = len(times) > 0, again = False
         if width not in (0, 4, 7):
             raise ValueError(f"out must have 4 or 7 columns, got {width}")
         where = where_of(place)
@@ -109,11 +109,17 @@ cdef class Streams:
                 count, walked = stream.r.count, stream.c.walked
                 if k == 0 or i[k] != i[k - 1]:
                     sweep(stream.r, &stream.r.factor[t.place[AWAKE]])
-                if width > 0:
+                again = drop and timed and came_before(&stream, t, at, value[k])
+                if width > 0 and not again:
                     row[0], row[1], row[2] = forecast_next(&stream, t, at, value[k], &where, &room)
-                since[k] = take_timed(&stream, t, at, value[k], &room) if timed else take_step(&stream, t, value[k])
+                if again:
+                    since[k] = -1.0
+                else:
+                    since[k] = take_timed(&stream, t, at, value[k], &room) if timed else take_step(&stream, t, value[k])
                 if width > 0:
                     row[3] = stream.s.alarm
+                if width > 0 and again:
+                    row[0], row[1], row[2], row[3] = NAN, NAN, NAN, NAN
                 if width > 4:
                     row[4], row[5], _ = forecast_next(&stream, t, NAN, NAN, &where, &room)
                     row[6] = _rarest(stream.r)

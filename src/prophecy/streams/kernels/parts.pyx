@@ -57,8 +57,8 @@ def probe_transform(re, im):
 
 
 def probe_examined(values, known, bint steps, tried):
-    """Of differences (steps) or values less their line: autocorrelation, pairs, lines as (frequency, strength), and for each
-    period tried what it explains and how far it wanders."""
+    """Of differences (steps) or values less their line: autocorrelation, pairs, and for each period tried what it
+    explains and how far it wanders."""
     room, n = bytearray(sizeof(Search)), len(values)
     s = <Search*> PyByteArray_AS_STRING(room)
     x, there = given(values, "values", n), given(known, "known", n)
@@ -67,13 +67,11 @@ def probe_examined(values, known, bint steps, tried):
         s.values[i], s.known[i] = x[i], there[i]
     prepare(s, steps)
     autocorrelation(s)
-    find_lines(s)
     judged = []
     for period in tried:
-        judged.append((repeats(s, period), wander(s, period)))
+        judged.append((repeats(s, period)[0], wander(s, period)))
     lags = range(s.lags + 1)
-    lines = [(s.frequency[j], s.strength[j]) for j in range(s.lines)]
-    return [s.r[lag] for lag in lags], [s.pairs[lag] for lag in lags], lines, judged
+    return [s.r[lag] for lag in lags], [s.pairs[lag] for lag in lags], judged
 
 
 def probe_solve_seasonal(records, table, double difference):

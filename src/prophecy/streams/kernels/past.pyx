@@ -167,5 +167,3 @@ cdef void move_level(Record* r, double* ring, double by) noexcept nogil:
         r.lag[j] = within(r.lag[j] + by)
     for j in range(min(r.count, RING)):
         ring[j] = within(ring[j] + by)
-    for j in range(min(r.season_blocks, MEANS)):
-        r.season_means[j] += by

@@ -1,27 +1,23 @@
-r"""Which periods a stream has: proposed by spectrum and autocorrelation of its recent values, judged by one measure.
+r"""Which periods a stream has: those by which most of its recent values repeat, beyond what noise would.
 
 How much of a series repeats after p samples is its autocorrelation r averaged over all multiples of p that can be seen,
 each by the pairs n of known values it comes from:
 
-    E(p) = Σⱼ n(jp) r(jp) / Σⱼ n(jp)
+    E(p) = Σⱼ n(jp) r(jp) / Σⱼ n(jp),    in standard deviations of white noise  E(p) √(Σⱼ n(jp))
 
-It is the share of the power that a mean profile over p explains, less what a profile would explain of noise. Of two
-periods without common harmonics the shares add up; what is common to p and q repeats after p/a, where a q = b p.
-A season keeps its phase (`wander`); of those that explain as much as any, the fewest phases are the seasons (`choose`).
+It is the share of the power that a mean profile over p explains, less what a profile would explain of noise. The period
+of the largest E √n is a season: a multiple of it explains no more from fewer pairs, a part of it less. What it explains
+is taken out, and the rest is asked once more. A season keeps its phase (`wander`); whether it helps, the mixture says.
 """
 
 cdef enum:
     TRANSFORM = 8192
     SEARCH_LAGS = TRANSFORM - RING - 1
-    LINES = 24  # lines of a spectrum that are kept, of which the strongest are tried as harmonics
-    LINES_TRIED = 8
-    MULTIPLES = 8  # multiples of a line's period, and parts of a lag, that are tried
-    PEAKS = 3  # peaks of the autocorrelation that are tried
-    PROPOSED = 128  # periods that are compared
+    HARMONICS = 8  # tones of a period that are asked whether they keep their phase
 
 cdef double[TRANSFORM] COS, SIN
 
-# Room to look for periods in: a series and what is known of it, its autocorrelation, its lines, the periods proposed.
+# Room to look for periods in: a series and what is known of it, what of it is examined, its autocorrelation.
 cdef struct Search:
     long long count
     double values[RING]
@@ -30,19 +26,13 @@ cdef struct Search:
     double there[RING]
     double even
     double least
+    double left
     double re[TRANSFORM]
     double im[TRANSFORM]
     long long lags
-    double r[SEARCH_LAGS + 3]
-    double pairs[SEARCH_LAGS + 3]
-    double squares[SEARCH_LAGS + 3]
-    long long lines
-    double frequency[LINES]
-    double strength[LINES]
-    double error[LINES]
-    long long proposed
-    double period[PROPOSED]
-    double explained[PROPOSED]
+    double r[SEARCH_LAGS + 1]
+    double pairs[SEARCH_LAGS + 1]
+    double squares[SEARCH_LAGS + 1]
 
 
 cdef inline double summed(const double* x, const double* y, long long n) noexcept nogil:
@@ -91,7 +81,7 @@ cdef void transform(double* re, double* im, long long size) noexcept nogil:
         half *= 2
 
 
-# A series, its autocorrelation and its lines.
+# A series and its autocorrelation.
 
 
 cdef bint prepare(Search* s, bint steps) noexcept nogil:
@@ -124,7 +114,7 @@ cdef bint prepare(Search* s, bint steps) noexcept nogil:
         z[i] /= scale
         fourth += z[i] * z[i] * z[i] * z[i]
     s.even = min(10.0 * many / fourth, 1.0)
-    s.least = 1.0 if steps else 2.0
+    s.least, s.left = 1.0 if steps else 2.0, 1.0
     return True
 
 
@@ -152,7 +142,7 @@ cdef void autocorrelation(Search* s) noexcept nogil:
         s.pairs[lag] = max(0.25 * im[lag] / size, 0.0)
         s.r[lag] = 0.0
         if s.pairs[lag] > 0.5:
-            s.r[lag] = 0.25 * re[lag] / size / s.pairs[lag]
+            s.r[lag] = min(0.25 * re[lag] / size / s.pairs[lag], 1.0)
             for between in range(before + 1, lag):
                 s.r[between] = s.r[before] + (s.r[lag] - s.r[before]) * (between - before) / (lag - before)
                 s.pairs[between] = s.pairs[lag]
@@ -162,89 +152,38 @@ cdef void autocorrelation(Search* s) noexcept nogil:
         s.squares[lag] = s.squares[lag - 1] + s.r[lag] * s.r[lag]
 
 
-cdef void find_lines(Search* s) noexcept nogil:
-    """The strongest lines of the spectrum under Hann's window: their frequencies in cycles a sample, between the places of
-    the transform too, their sums of squares, and the errors of their places in cycles a record."""
-    n, power, total = s.count, &s.re[0], summed(s.z, s.z, s.count)
-    cdef long long size = 2
-    while 2 * size < 3 * n:
-        size *= 2
-    for i in range(size):
-        power[i] = s.z[i] * (0.5 - 0.5 * cos(2.0 * M_PI * (i + 0.5) / n)) if i < n else 0.0
-        s.im[i] = 0.0
-    transform(power, s.im, size)
-    for i in range(size // 2 + 1):
-        power[i] = (power[i] * power[i] + s.im[i] * s.im[i]) * (8.0 / n)
-    s.lines = 0
-    for i in range(max(truncated(1.5 * size / n), 1), size // 2):
-        a, b, c = power[i - 1], power[i], power[i + 1]
-        if not (b > a and b >= c and b > 0.003 * total):
-            continue
-        left, right = log(max(a / b, 1e-300)), log(max(c / b, 1e-300))
-        between = 0.5 * (left - right) / (left + right) if left + right < 0.0 else 0.0
-        top = b * exp(-0.25 * (left - right) * between)
-        at = s.lines if s.lines < LINES else LINES - 1
-        if s.lines == LINES and s.strength[at] >= top:
-            continue
-        while at > 0 and s.strength[at - 1] < top:
-            s.strength[at], s.frequency[at] = s.strength[at - 1], s.frequency[at - 1]
-            at -= 1
-        s.strength[at], s.frequency[at] = top, (i + between) / size
-        s.lines = min(s.lines + 1, LINES)
-    rest = total
-    for j in range(s.lines):
-        rest -= s.strength[j]
-    rest = max(rest, 0.0)
-    while s.lines > 0 and s.strength[s.lines - 1] * n < 50.0 * rest:  # the largest of 2 000 of white noise has 24 times
-        rest += s.strength[s.lines - 1]
-        s.lines -= 1
-    for j in range(s.lines):
-        s.error[j] = min(0.06 + sqrt(4.0 * rest / (n * s.strength[j])), 0.3)
-
-
 # What is made of a period.
 
 
-cdef double repeats(const Search* s, double period) noexcept nogil:
-    """E(p). Between two lags r is no less than their straight line, nor than both sides of a peak there, continued."""
-    total, weight, at, r = 0.0, 0.0, period, &s.r[0]
-    while at < s.lags - 2:
+cdef (double, double) repeats(const Search* s, double period) noexcept nogil:
+    """E(p), and the pairs it comes from; between two lags r lies on their straight line."""
+    total, weight, at = 0.0, 0.0, period
+    while at < s.lags - 1:
         i = truncated(at)
-        part = at - i
-        value = r[i] + part * (r[i + 1] - r[i])
-        if part > 0.0:
-            left, right = r[i] + part * (r[i] - r[i - 1]), r[i + 1] + (1.0 - part) * (r[i + 1] - r[i + 2])
-            value = max(value, min(min(left, right), 1.0))
-        total += s.pairs[i] * value
+        total += s.pairs[i] * (s.r[i] + (at - i) * (s.r[i + 1] - s.r[i]))
         weight += s.pairs[i]
         at += period
-    return total / weight if weight > 0.0 else 0.0
+    return total / max(weight, 1.0), weight
 
 
-cdef double polished(const Search* s, double period) noexcept nogil:
-    """The period that the lines which are its harmonics give, by least squares; 0 where a strong line lies beside one."""
-    up, down = 0.0, 0.0
-    for j in range(s.lines):
-        harmonic = floor(s.frequency[j] * period + 0.5)
-        if harmonic > 0.0 and fabs(s.frequency[j] - harmonic / period) * s.count < s.error[j]:
-            up += s.strength[j] * harmonic * harmonic
-            down += s.strength[j] * harmonic * s.frequency[j]
-    period = up / down if down > 0.0 else period
-    strong = 0.25 * s.count * repeats(s, period)
-    for j in range(s.lines):
-        harmonic = floor(s.frequency[j] * period + 0.5)
-        off = fabs(s.frequency[j] - harmonic / period) * s.count
-        if s.error[j] < off < 0.6 and s.strength[j] > strong:
-            return 0.0
-    return period
+cdef double deviations_of(const Search* s, double period) noexcept nogil:
+    """E(p) in standard deviations of white noise."""
+    share, pairs = repeats(s, period)
+    return share * sqrt(pairs)
 
 
-cdef double rounded_period(const Search* s, double period) noexcept nogil:
-    """The whole number of samples nearest to a period, where it explains nearly as much and the record hardly tells them
-    apart."""
-    cdef double near = nearest(period)
-    cdef bint alike = fabs(period - near) < min(0.5 * period * period / s.count, 0.15)
-    return near if alike and repeats(s, near) >= 0.98 * repeats(s, period) else period
+cdef double slower(const Search* s, double period) noexcept nogil:
+    """How many times larger than of white noise the standard deviation of E is, for a process with the autocorrelations
+    found up to half the period (Bartlett)."""
+    return sqrt(1.0 + 2.0 * s.squares[truncated(0.5 * period)])
+
+
+cdef double needed(const Search* s, const Table* t, double period, double pairs) noexcept nogil:
+    """The E that noise does not reach, white or slower, unless what is left is hardly a tenth of all power. Values count
+    twice, since their noise may be slow; where few events carry the power, as few pairs count: they repeat at some
+    distance by chance."""
+    white = t.periods.deviations / sqrt(max(s.even * pairs, 1.0))
+    return max(s.least * t.periods.least, white, min(white * slower(s, period), 1.0 - 0.1 / s.left))
 
 
 cdef double tone(const Search* s, double frequency, double share) noexcept nogil:
@@ -260,175 +199,113 @@ cdef double tone(const Search* s, double frequency, double share) noexcept nogil
 
 
 cdef double wander(const Search* s, double period) noexcept nogil:
-    """The share of a period's strongest tone that fades with the lag: 0 of a season, whose phase lasts."""
-    frequency = 1.0 / period
-    for j in range(s.lines):
-        harmonic = floor(s.frequency[j] * period + 0.5)
-        if harmonic > 0.0 and fabs(s.frequency[j] - harmonic / period) * s.count < s.error[j]:
-            frequency = s.frequency[j]
-            break
-    near = tone(s, frequency, 1.0 / 12.0)
-    return 1.0 - tone(s, frequency, 1.0) / near if near > 0.0 else 1.0
+    """The share of a period's strongest tone that fades with the lag: 0 of a season, whose phase lasts, and where no tone
+    has half of what repeats."""
+    frequency, near = 0.0, 0.5 * max(repeats(s, period)[0], 0.0)
+    for harmonic in range(1, min(HARMONICS, truncated(0.5 * period)) + 1):
+        power = tone(s, harmonic / period, 1.0 / 12.0)
+        if power > near:
+            frequency, near = harmonic / period, power
+    return 1.0 - tone(s, frequency, 1.0) / near if frequency > 0.0 else 0.0
 
 
-# Which periods are proposed, and which are seasons.
+# Which periods are seasons.
 
 
-cdef double enough(const Search* s, const Table* t, double period, double best) noexcept nogil:
-    """The E from which on this period explains as much as one with the E `best`."""
-    loss = t.periods.same if fabs(period - nearest(period)) < 0.02 else 3.0 * t.periods.same
-    return best - max(loss * best, 2.0 / sqrt(<double> s.count))
-
-
-cdef double needed(const Search* s, const Table* t, double period) noexcept nogil:
-    """The E that noise does not reach: in standard deviations of white noise and, of periods seen a few times only, of a
-    process with the autocorrelations found up to half the period (Bartlett). Values count twice, since their noise may be
-    slow; where few events carry the power, as few pairs count: they repeat at some distance by chance."""
-    lag, pairs = truncated(period), 0.0
-    for j in range(1, truncated((s.lags - 2) / period) + 1):
-        pairs += s.pairs[truncated(j * period)]
-    least = max(s.least * t.periods.least, t.periods.deviations / sqrt(max(s.even * pairs, 1.0)))
-    if s.count < 6.0 * period:
-        least = max(least, 3.5 * sqrt((1.0 + 2.0 * s.squares[lag // 2]) / max(s.even * s.pairs[lag], 1.0)))
-    return least
-
-
-cdef void propose(Search* s, const Table* t, double period) noexcept nogil:
-    """Add a period that repeats, the shorter first."""
-    period = polished(s, period)
-    if period == 0.0 or s.proposed == PROPOSED:
-        return
-    period = rounded_period(s, period)
-    part = repeats(s, period)
-    if part >= 0.5 * t.periods.least and period <= LONGEST:
-        at = s.proposed
-        while at > 0 and s.period[at - 1] > period:
-            s.period[at], s.explained[at] = s.period[at - 1], s.explained[at - 1]
-            at -= 1
-        s.period[at], s.explained[at] = period, part
-        s.proposed += 1
-
-
-cdef void propose_all(Search* s, const Table* t, long long longest) noexcept nogil:
-    """Fill the list of periods, the shorter first, without multiples that explain no more."""
-    s.proposed = 0
-    for j in range(min(s.lines, LINES_TRIED)):
-        for times in range(1, MULTIPLES + 1):
-            period = times / s.frequency[j]
-            if SHORTEST - 0.05 <= period <= longest:
-                propose(s, t, period)
-    below = 2.0
-    for _ in range(PEAKS):
-        peak: cython.longlong = 0
-        for lag in range(SHORTEST, longest + 1):
-            if s.r[lag] < below and s.r[lag] >= s.r[lag - 1] and s.r[lag] > s.r[lag + 1]:
-                peak = lag if peak == 0 or s.r[lag] > s.r[peak] else peak
-        if peak == 0 or s.r[peak] < t.periods.least:
-            break
-        below = s.r[peak]
-        for parts in range(1, MULTIPLES + 1):
-            period = <double> peak / parts
-            if period >= SHORTEST and repeats(s, period) >= 0.5 * t.periods.least:
-                propose(s, t, period)
-    cdef long long kept = 0
-    for i in range(s.proposed):
-        new: cython.bint = True
-        for j in range(kept):
-            apart = fabs(s.period[i] - nearest(s.period[i] / s.period[j]) * s.period[j])
-            if apart < 0.1 * s.period[i] * s.period[i] / s.count + 1e-9:
-                new = new and s.explained[j] < enough(s, t, s.period[j], s.explained[i])
-        if new:
-            s.period[kept], s.explained[kept] = s.period[i], s.explained[i]
-            kept += 1
-    s.proposed = 0
-    for i in range(kept):
-        if s.explained[i] >= needed(s, t, s.period[i]) and wander(s, s.period[i]) < t.periods.wander:
-            s.period[s.proposed], s.explained[s.proposed] = s.period[i], s.explained[i]
-            s.proposed += 1
-
-
-cdef double common_period(const Search* s, double p, double q) noexcept nogil:
-    """The period p/a of the harmonics that p and q share, where a q = b p for small whole numbers; 0 for none."""
-    for a in range(1, 2 * MULTIPLES + 1):
-        if fabs(a * q - floor(a * q / p + 0.5) * p) < 0.5 * p * q / s.count:
-            return p / a
-    return 0.0
-
-
-cdef double choose(const Search* s, const Table* t, double* periods) noexcept nogil:
-    """Fill one or two periods, the shorter first: the fewest phases that explain as much as any. Returns their share."""
-    periods[0], periods[1] = 0.0, 0.0
-    best, fewest, found = 0.0, 0.0, 0.0
-    for again in range(2):
-        for i in range(s.proposed):
-            p, part = s.period[i], s.explained[i]
-            best = max(best, part)
-            if again and part >= enough(s, t, p, best) and (fewest == 0.0 or p < fewest):
-                fewest, found, periods[0], periods[1] = p, part, p, 0.0
-            for j in range(i + 1, s.proposed):
-                q, other = s.period[j], s.explained[j]
-                shared = common_period(s, p, q)
-                if fabs(shared - p) < 0.01 * p:
-                    continue  # q is a multiple of p
-                both = min(part + other - (max(repeats(s, shared), 0.0) if shared >= 2.0 else 0.0), 1.0)
-                if both - max(part, other) < max(0.5 * t.periods.least, t.periods.more * max(part, other)):
-                    continue
-                best = max(best, both)
-                least = min(enough(s, t, p, best), enough(s, t, q, best))
-                if again and both >= least and (fewest == 0.0 or p + q < fewest):
-                    fewest, found, periods[0], periods[1] = p + q, both, p, q
+cdef double refined(const Search* s, double period, double unit) noexcept nogil:
+    """The period of the largest E nearby, as far as multiples of it tell periods apart; a multiple of another season
+    (`unit`, or 0) or of a sample where its E is less by no more than a standard deviation of what does not repeat."""
+    step, best, found = 0.25 * period / s.lags, -INFINITY, period
+    cdef long long most = truncated(min(0.5 / step, 2.0 * period))
+    for i in range(-most, most + 1):
+        share = repeats(s, period + i * step)[0]
+        if share > best:
+            best, found = share, period + i * step
+    for i in range(2):
+        whole = unit if i == 0 else 1.0
+        near = whole * nearest(found / whole) if whole > 0.0 else 0.0
+        share, pairs = repeats(s, max(near, SHORTEST))
+        if near > 0.0 and share >= best - (1.0 - best) * slower(s, near) / sqrt(max(pairs, 1.0)):
+            return near
     return found
 
 
-cdef void beside_period(const Search* s, const Table* t, double part, double* periods) noexcept nogil:
-    """With one season known, whose share is `part`: a shorter one inside of it, or a multiple that explains more."""
-    period, most = periods[0], 0.0
-    for i in range(s.proposed):
-        inner, of_inner = s.period[i], s.explained[i]
-        times = nearest(period / inner)
-        if times < 3 or fabs(period - times * inner) > 0.01 * period:
-            continue
-        if of_inner > max(0.25 * part, most) and of_inner / inner > 3.0 * (part - of_inner) / (period - inner):
-            # Of sharp shapes that take no whole number of samples some multiple comes nearer to one, and is no season.
-            odd: cython.bint = fabs(inner - nearest(inner)) > 0.02
-            periods[0], periods[1], most = inner, 0.0 if odd else times * inner, of_inner
-    if most > 0.0 or fabs(period - nearest(period)) > 0.02:
-        return
-    most = max(t.periods.more * part, 0.5 * t.periods.least)
-    for times in range(2, 2 * MULTIPLES + 1):
-        more = repeats(s, times * period) - part if times * period <= min(LONGEST, s.count // 2) else 0.0
-        if more > most:
-            periods[1], most = times * period, 1.25 * more
+cdef double strongest_period(const Search* s, const Table* t, long long longest, double other) noexcept nogil:
+    """The period of up to `longest` samples of the largest E √n, of those that noise does not reach; 0 for none. other:
+    a season already found, or 0."""
+    found, most = 0.0, 0.0
+    for lag in range(SHORTEST, longest + 1):
+        share, pairs = repeats(s, lag)
+        if share * sqrt(pairs) > most and share >= needed(s, t, lag, pairs):
+            found, most = <double> lag, share * sqrt(pairs)
+    if found == 0.0:
+        return 0.0
+    # Of a period that is no whole number of samples some multiple is nearly one.
+    whole = found = refined(s, found, other)
+    most = deviations_of(s, whole)
+    for parts in range(2, truncated(whole / (SHORTEST - 0.05)) + 1):
+        deviations = deviations_of(s, whole / parts)
+        if deviations > most:
+            found, most = whole / parts, deviations
+    return found if found == whole else refined(s, found, other)
 
 
-cdef double examine(Search* s, const Table* t, bint steps, long long longest, double* periods) noexcept nogil:
-    """Fill up to two periods of up to `longest` values, the shorter first; returns the share of the power they explain."""
-    periods[0], periods[1] = 0.0, 0.0
+cdef void take_out(Search* s, double period) noexcept nogil:
+    """Take the mean profile over a period out of the series, whose mean square is 1 again then; `left` is what it was."""
+    cdef double whole = nearest(period)
+    cdef double phases = whole if whole == period else max(min(4.0 * period, s.count / 8.0), period)
+    total, many, known = &s.re[0], &s.im[0], 0.0
+    for j in range(truncated(phases) + 1):
+        total[j] = many[j] = 0.0
+    for again in range(2):
+        for i in range(s.count):
+            j = truncated((i / period - floor(i / period)) * phases + 1e-6)
+            if not again:
+                total[j] += s.z[i]
+                many[j] += s.there[i]
+            elif s.there[i] > 0.0:
+                s.z[i] -= total[j] / many[j]
+                known += 1.0
+    left = summed(s.z, s.z, s.count) / max(known, 1.0)
+    for i in range(s.count):
+        s.z[i] /= sqrt(max(left, SMALLEST))
+    s.left *= left
+
+
+cdef double examine(Search* s, const Table* t, bint steps, double* periods, double* strengths) noexcept nogil:
+    """Fill up to two periods, the shorter first, and the shares of the power that they explain, 0 for none; returns the
+    sum of these."""
+    cdef long long longest = min(LONGEST, s.count // 2)
+    periods[0], periods[1], strengths[0], strengths[1] = 0.0, 0.0, 0.0, 0.0
     if not prepare(s, steps):
         return 0.0
-    autocorrelation(s)
-    find_lines(s)
-    propose_all(s, t, longest)
-    part = choose(s, t, periods)
-    if periods[0] > 0.0 and periods[1] == 0.0:
-        beside_period(s, t, part, periods)
-    return part
+    for i in range(2):
+        autocorrelation(s)
+        period = strongest_period(s, t, longest, periods[0])
+        if period == 0.0 or wander(s, period) >= t.periods.wander:
+            break
+        share = s.left * repeats(s, period)[0]
+        if share < t.periods.more * strengths[0]:
+            break
+        periods[i], strengths[i] = period, share
+        take_out(s, period)
+        if s.left < 1e-6:
+            break
+    if 0.0 < periods[1] < periods[0]:
+        periods[0], periods[1], strengths[0], strengths[1] = periods[1], periods[0], strengths[1], strengths[0]
+    return strengths[0] + strengths[1]
 
 
 cdef void find_periods(const Table* t, Search* s, double* periods, double* strengths) noexcept nogil:
-    """Fill up to two periods, in samples, the shorter first, and the autocorrelation over their multiples; 0 for none.
+    """Fill up to two periods, in samples, the shorter first, and what they explain; 0 for none.
 
     s.values: the recent ones, `count` of them, oldest first, without NaN; s.known: 0 where something stands in for a
-    missing value, which does not count, else 1.
+    missing value, which does not count, else 1. Differences of the values are asked too: a drifting level does not matter
+    to them.
     """
-    cdef long long longest = min(LONGEST, s.count // 2)
     cdef double of_steps[2]
     cdef double by_steps[2]
-    share = examine(s, t, True, longest, of_steps)
-    for i in range(2):
-        by_steps[i] = repeats(s, of_steps[i]) if of_steps[i] > 0.0 else 0.0
-    flat = examine(s, t, False, longest, periods)
-    for i in range(2):
-        strengths[i] = repeats(s, periods[i]) if periods[i] > 0.0 else 0.0
-        if flat <= 0.5 * share:
+    share = examine(s, t, True, of_steps, by_steps)
+    if examine(s, t, False, periods, strengths) <= 0.5 * share:
+        for i in range(2):
             periods[i], strengths[i] = of_steps[i], by_steps[i]

@@ -166,50 +166,6 @@ cdef void wake(Record* r, double bank) noexcept nogil:
         r.weight[i] = (1.0 - bank) / (MEMBERS - BANK)
 
 
-cdef double find_long(Record* r, const double* ring, const Table* t, long long count, Search* search) noexcept nogil:
-    """A season of 16 means of 32 values or more that was seen four times at least among the last 512 of them, in
-    samples, else 0: the recent values have seen it only a few times."""
-    cdef double periods[2]
-    r.season_blocks = max(r.season_blocks, count // MEAN_OF - MEANS)  # older ones would not be kept
-    while (r.season_blocks + 1) * MEAN_OF <= count:
-        total = 0.0
-        for i in range(MEAN_OF):
-            total += ring[(r.season_blocks * MEAN_OF + i) % RING]
-        r.season_means[r.season_blocks % MEANS] = total / MEAN_OF
-        r.season_blocks += 1
-    search.count = min(r.season_blocks, MEANS)
-    longest = min(LONGEST // MEAN_OF, search.count // 4)
-    if longest < 16:
-        return 0.0
-    for i in range(search.count):
-        search.values[i], search.known[i] = r.season_means[(r.season_blocks - search.count + i) % MEANS], 1.0
-    examine(search, t, False, longest, periods)
-    longer = max(periods[0], periods[1])
-    return min(floor(longer * MEAN_OF + 0.5), LONGEST) if longer >= 16.0 else 0.0
-
-
-cdef void find_all(
-    Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths
-) noexcept nogil:
-    """Up to two periods of the values in the ring, or one of these and a long one that explains more of them."""
-    longer, available = find_long(r, ring, t, count, search), min(count, RING)
-    search.count = available
-    for i in range(available):
-        place = (count - available + i) % RING
-        search.values[i] = ring[place]
-        search.known[i] = 0.0 if r.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
-    find_periods(t, search, periods, strengths)
-    if longer == 0.0 or periods[0] >= 16 * MEAN_OF or periods[1] > 0.0:
-        return
-    short = 0.0
-    if periods[0] > 0.0:
-        short = repeats(search, periods[0]) + t.periods.least
-    strength = repeats(search, longer)
-    if strength > short:
-        place = 0 if periods[0] == 0.0 else 1
-        periods[place], strengths[place] = longer, strength
-
-
 cdef long long next_check(long long count) noexcept nogil:
     """The number of values after which periods are looked for next, from the number seen now: 32, 48, 72, …, from
     `2 LONGEST` on every `LONGEST`."""
@@ -225,7 +181,11 @@ cdef void check_seasons_now(
     """Look for periods again, and decide whether the seasonal members run."""
     cdef double periods[2]
     cdef double strengths[2]
-    find_all(r, ring, t, count, search, periods, strengths)
+    search.count = min(count, RING)
+    for i in range(search.count):
+        search.values[i] = ring[(count - search.count + i) % RING]
+        search.known[i] = 0.0 if is_missing(r, search.count - 1 - i) else 1.0
+    find_periods(t, search, periods, strengths)
     cdef bint was_on = r.season_on == 1
     cdef bint changed = False
     cdef bint others = not was_on

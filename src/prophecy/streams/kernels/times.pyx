@@ -283,6 +283,25 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     return passed
 
 
+cdef bint came_before(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
+    """Whether this very value came at this very time before: it is among the last samples, or its place in the ring
+    holds it. A sender repeats itself; its clock was not set back."""
+    r, c, s = stream.r, stream.c, stream.s
+    if not (c.count > 0 and time <= c.last) or understood(c, t, time)[0] > 0.0:
+        return False
+    for i in range(min(c.count, RECENT)):
+        if c.recent[i] == time and (s.value[i] == value or isnan(s.value[i]) and isnan(value)):
+            return True
+    steps = (c.grid - time) / c.dt if c.dt > 0.0 else -1.0
+    back = floor(steps + 0.5)
+    if c.irregular or not 0.0 <= back < min(r.count, RING) or fabs(steps - back) > t.clock.off:
+        return False
+    ago = <long long> back
+    if is_missing(r, ago):
+        return isnan(value)
+    return stream.ring[(r.count - 1 - ago) % RING] == value
+
+
 cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
     """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
     seasons and forecasts read, and among the lags."""
