@@ -79,7 +79,7 @@ sanitize: $(STAMP)
 	  -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false -Csetup-args=-Doptimization=1 .
 	$(SANITIZED)/bin/python -m pip install --quiet --no-deps --force-reinstall $(SANITIZED)/wheel/*.whl
 	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > $(SANITIZED)/lib/python3.$(shell $(PYTHON) -c "import sys; print(sys.version_info[1])")/site-packages/rest.pth
-	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 OMP_NUM_THREADS=1 $(SANITIZED)/bin/python -m pytest $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/test_streams*.py tests/test_streams_*.py tests/test_fleet*.py tests/test_laws*.py
 
