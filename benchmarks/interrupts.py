@@ -57,7 +57,7 @@ def targets(folder: Path, python: str) -> dict[str, Target]:
     waves = [np.sin(np.arange(120) / (5 + k)) + 0.1 * rng.standard_normal(120) for k in range(300)]
     rows = (f"s{k:03},{value:.6f}\n" for k, wave in enumerate(waves) for value in wave)
     table.write_text("key,value\n" + "".join(rows))
-    note = "a note as long as those that operators leave beside their numbers, with every word"
+    note = "a note as long as those that operators leave beside their numbers with every word"
     walk = np.cumsum(rng.standard_normal(80_000))
     long.write_text("value,note\n" + "".join(f"{value:.4f},{note}\n" for value in walk))
 
@@ -73,7 +73,7 @@ def targets(folder: Path, python: str) -> dict[str, Target]:
     return {
         "reproduction": Target([*pages, "--out", str(folder / "pages")], 8, "run the same command again", resumed=()),
         "forecast": Target(many, 8, "stopped", resumed=("--resume",)),
-        "predict": Target(row, 8, "stopped", resumed=("--resume",)),
+        "predict": Target(row, 8, "stopped", resumed=()),
         "stream": Target(called("stream"), 4, "stopped"),
         "serve": Target(called("serve", "--port", 0, "--db", folder / "plant.db", "--demo"), 6, "stopped"),
         "forecast_many": Target(library("prophecy.forecast_many(waves * 9, 60)"), 4, "stopped", True),
