@@ -56,6 +56,14 @@ def test_a_part_of_another_question_or_kind_is_refused(stopped):
         file.close()
         with pytest.raises(ValueError, match="no part of such a run"):
             Journal(stopped, PLAN, True)
+    with sqlite3.connect(part) as file:
+        file.execute("ALTER TABLE answers RENAME TO kept")
+        file.execute(
+            "CREATE VIEW answers AS WITH RECURSIVE n(series) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT * FROM n"
+        )
+    file.close()
+    with pytest.raises(ValueError, match="no part of such a run"):  # and at once
+        Journal(stopped, PLAN, True)
     part.write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):
         Journal(stopped, PLAN, True)

@@ -25,10 +25,7 @@ from prophecy.frames.columns import Hints
 Array: TypeAlias = NDArray[np.float64]
 
 EVERY = 1.0  # seconds of finished series that a kill may cost
-SCHEMA = """
-CREATE TABLE plan (text TEXT);
-CREATE TABLE answers (series TEXT PRIMARY KEY, rows BLOB);
-"""
+SCHEMA = ("CREATE TABLE plan (text TEXT)", "CREATE TABLE answers (series TEXT PRIMARY KEY, rows BLOB)")
 
 
 class Journal:
@@ -52,11 +49,15 @@ class Journal:
         self._last = time.monotonic()
 
     def _begin(self, plan: dict[str, Any]) -> None:
-        if not self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._file.executescript(SCHEMA)
+        found = {made for (made,) in self._file.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        if not found:
+            for made in ("BEGIN", *SCHEMA):
+                self._file.execute(made)
             self._file.execute("INSERT INTO plan VALUES (?)", (json.dumps(plan),))
             self._file.commit()
             return
+        if found != {*SCHEMA}:  # a view may take for ever
+            raise self._foreign()
         text = (self._file.execute("SELECT text FROM plan").fetchone() or [None])[0]
         try:
             kept = json.loads(text)
@@ -66,8 +67,9 @@ class Journal:
             raise self._foreign()
         differs = sorted(name for name in {*kept, *plan} if kept.get(name) != plan.get(name))
         if differs:
-            names = ", ".join(differs)
-            raise ValueError(f"{self.path} was made with another {names}; leave out --resume to start afresh")
+            raise ValueError(
+                f"{self.path} was made with another {', '.join(differs)}; leave out --resume to start afresh"
+            )
 
     def _foreign(self) -> ValueError:
         return ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")

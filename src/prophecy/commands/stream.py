@@ -117,6 +117,10 @@ class SeenLines:
             raise ValueError(f"--from-line {first}: {state} remembers answers from line {self.oldest} on; start there")
         if first <= self.last:
             for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
+                if len(answers) != len(note["lines"]):
+                    raise ValueError(
+                        f"--from-line {first}: answers went with removed streams; go on from {self.last + 1}"
+                    )
                 self.answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
         say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
@@ -141,7 +145,8 @@ def _note(data: bytes) -> dict[str, Any]:
     try:
         note = json.loads(data)
         whole = [note["first"], note["last"], *note["lines"], *note["places"].values()]
-        if not all(type(number) is int for number in whole) or not isinstance(note["asked"], dict):
+        names = [name for name in note["asked"].values() if name is not None]
+        if not all(type(number) is int and number >= 0 for number in whole) or {*map(type, names)} - {str}:
             raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("the state was not made by `prophecy stream`, or is damaged; name another") from None
@@ -209,6 +214,7 @@ class Loop:
         """A line the model has seen already: its first answer is printed again, and the model is unchanged."""
         if number not in self._seen.answered:
             return
+        self.answered += 1
         answers, k = self._seen.answered[number]
         line, value, key = self.lines.read(text), float(answers.value[k]), answers.key[k]
         if repr(line.value) != repr(value) or line.key != key:
