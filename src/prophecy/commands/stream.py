@@ -118,9 +118,7 @@ class SeenLines:
         if first <= self.last:
             for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
                 if len(answers) != len(note["lines"]):
-                    raise ValueError(
-                        f"--from-line {first}: answers went with removed streams; go on from {self.last + 1}"
-                    )
+                    raise ValueError(f"--from-line {first}: streams were removed since; go on from {self.last + 1}")
                 self.answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
         say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
@@ -203,11 +201,9 @@ class Loop:
         return (times * 1e6).round().astype("datetime64[us]") if self.lines.places.get("dated") else times
 
     def _answer(self, number: int, line: InputLine, answers: Answers, k: int) -> str:
-        numbers = Rows(answers.rows[k : k + 1]).first(
-            score="score", alarm="alarm", next="next", lower="next_lower", upper="next_upper"
-        )
-        given = {"line": number, "key": line.key, "time": line.shown, "value": line.value, "status": answers.status[k]}
-        fields = {**given, **numbers}
+        row = Rows(answers.rows[k : k + 1])
+        fields = {"line": number, "key": line.key, "time": line.shown, "value": line.value, "status": answers.status[k]}
+        fields |= row.first(score="score", alarm="alarm", next="next", lower="next_lower", upper="next_upper")
         return self.lines.answer({name: fields[name] for name in self.lines.fields})
 
     def _repeat(self, number: int, text: str) -> None:
