@@ -190,8 +190,7 @@ def test_sines_of_single_variables_are_proposed_where_they_are():
     series = chaos.thomas.sample(512, seed=1)
     scale = series.std(axis=0)
     values = series / scale + 0.01 * np.random.default_rng(0).standard_normal(series.shape)
-    proposals = next(propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01))
-    proposal = max(proposals, key=lambda each: len(each.functions))
+    *_, proposal = next(propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01))[0]
     assert sorted(int(np.argmax(np.abs(f.rates))) for f in proposal.functions if f.kind == SINE) == [0, 1, 2]
     found = assimilate(SparseField.of(proposal.terms(3)), values, np.ones_like(values))
     assert found is not None

@@ -91,7 +91,7 @@ def test_curves_are_read_off_any_smooth_path():
         path = np.column_stack([u, rise])[::20]
         scale = path.std(axis=0)
         path = (path + 1e-7 * generator.standard_normal(path.shape)) / scale
-        found = next(propose(path, Units(np.zeros(2), scale), noise=1e-6), [None])[0]
+        found = next(propose(path, Units(np.zeros(2), scale), noise=1e-6), ([None], []))[0][0]
         assert found is not None
         assert {each.kind for each in found.functions if each.rates[0] and not each.bends} == {kind}
 

@@ -86,7 +86,7 @@ def test_saturations_and_bells_are_found_exactly(field, start, kind):
 def test_the_pole_is_proposed_where_it_is():
     values = _sampled(_saturated, [2.0, 1.0], 0.1, 500, wait=0.0)
     scale = values.std(axis=0)
-    first = next(propose(values / scale, Units(np.zeros(2), scale)))[0]
+    first = next(propose(values / scale, Units(np.zeros(2), scale)))[0][0]
     function = first.functions[0]
     assert function.kind == RECIPROCAL
     pole = -function.shift / function.rates[0] * scale[0]

@@ -67,11 +67,11 @@ class Library:
 
 def propose(
     path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
-) -> Iterator[list[Proposal]]:
+) -> Iterator[tuple[list[Proposal], list[Proposal]]]:
     """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
 
-    Round after round, each with more functions than the one before, and last those with a function of another kind that
-    explains nearly as much. noise: of the path, in standard deviations.
+    Round after round, each with more functions than the one before, and beside them those with a function of another
+    kind that explains nearly as much. noise: of the path, in standard deviations.
     """
     rises = WeakForm(path, noise)
     found = list[_Trial]()
@@ -114,10 +114,11 @@ def propose(
             proposals = list(_proposals(rises, degree, _functions(settled), further))
         elif len(found) > 1:
             proposals += _proposals(rises, degree, _functions(settled), further)
+        rivals: list[Proposal] = []
         for rival in (each for trials in best for each in trials[1:]):
             kept = [each for each in settled if each.equation != rival.equation]
-            proposals += _proposals(rises, degree, _functions([*kept, rival]), further)
-        yield proposals
+            rivals += _proposals(rises, degree, _functions([*kept, rival]), further)
+        yield proposals, rivals
         found = settled
 
 

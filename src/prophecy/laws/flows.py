@@ -136,22 +136,29 @@ class Search:
 
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
-        laws, path, rounds = self._laws, smoothed(self._x, self._rough), list[list[Proposal]]()
-        for proposals in propose(path, self.units, 2, float(self._rough.max()), laws):
-            hopeful = (self._with(each) for each in proposals if each.left < laws.hopeful)
-            if (found := self._exact(hopeful, self._work)) is not None:
+        laws, path = self._laws, smoothed(self._x, self._rough)
+        rounds, others = list[list[Proposal]](), list[Proposal]()
+        for proposals, rivals in propose(path, self.units, 2, float(self._rough.max()), laws):
+            if (found := self._exact_of(proposals)) is not None:
                 return found
-            rounds.append(proposals)
+            rounds.append([*proposals, *rivals])
+            others += rivals
             if not self._finest:
-                best = self._through_noise(proposals, best)
+                best = self._through_noise(rounds[-1], best)
                 if _with_functions(best) or self._noisy_work.left <= 0:
                     return best
-        found = self._exact(self._fields[2:], Budget(laws.work_exact)) if self._finest else None
+        found = self._exact_of(others)
+        if found is None and self._finest:
+            found = self._exact(self._fields[2:], Budget(laws.work_exact))
         for proposals in rounds if self._finest and found is None else ():
             best = self._through_noise(proposals, best)
             if _with_functions(best):
                 break
         return found or best
+
+    def _exact_of(self, proposals: list[Proposal]) -> FittedFlow | None:
+        hopeful = (self._with(each) for each in proposals if each.left < self._laws.hopeful)
+        return self._exact(hopeful, self._work)
 
     def _through_noise(self, proposals: list[Proposal], best: FittedFlow | None) -> FittedFlow | None:
         """The best of the fields with most functions, and of the one before."""
