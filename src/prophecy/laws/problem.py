@@ -18,7 +18,7 @@ from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated
+from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
 
 Array = NDArray[np.float64]
@@ -197,7 +197,7 @@ class Problem:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
 
         most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
-        after the other, or chosen from none for one equation after the other, whichever costs less.
+        after the other or gathered from none, those of one trajectory exchanged for others, whichever costs less.
         """
         if not self.linearise() or self._solved is None:
             return 0
@@ -207,8 +207,10 @@ class Problem:
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
         choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
         aim, triangle = self._triangle @ value, self._triangle
-        if anew and count <= self.laws.most_parameters:
+        if anew and self.looseness <= self.laws.one_trajectory:
             choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, self._owned(), limit))
+        elif anew and count <= self.laws.most_parameters:  # of more, gathering would take seconds
+            choices.append(gathered(triangle, aim, ~terms, limit))
 
         def cost(choice: tuple[Array, Mask]) -> float:
             return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())

@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 _KEPT = 200  # sets of terms that are followed from each size to the next: all pairs of 20 terms
 _WORK = 80_000  # sets times the square of the columns: fewer sets are followed where there are many columns
 _FEW = 30  # the same through noise
-_MANY = 12  # terms of an equation that are looked for at most: with more it is no law
+_MANY = 12  # terms of an equation that others are not looked for in place of: it is no law
 _SAME = 1e-6  # standard deviations: a variable that others determine that well in every row is a sum of them
 _TURNS = 0.0, np.pi / 2  # phases of a plain sine and cosine
 _ALONE = 1e-10  # of a column: what those of a set leave of it must be more, or it is one of them
@@ -137,24 +137,20 @@ def exchanged(system: Array, target: Array, chosen: Mask, equations: list[Indice
     and which of its entries are there.
 
     chosen: those that are there so far; equations: for each the entries that may be, of which no more are taken than
-    there were; limit: what every term costs. Where terms are nearly combinations of each other, such as powers of a
-    slow variable, those that are left by removing one by one need not be the fewest.
+    there were; limit: what every term costs. Where terms are nearly combinations of each other, those that joined one
+    by one need not be the fewest. Equations of up to two terms or of very many stay as they are.
     """
     chosen = chosen.copy()
     for own in equations:
         count = int(chosen[own].sum())
-        if count <= 2:
+        if not 2 < count <= _MANY:
             continue
         held = chosen.copy()
         held[own] = False
         base = np.linalg.qr(system[:, held])[0]
         columns, rest = (each - base @ (base.T @ each) for each in (system[:, own], target))
-        now = np.nonzero(chosen[own])[0]
-        without = rest - columns[:, now] @ solve(columns[:, now], rest)
-        costs = [(float(without @ without) + limit * count, now)]
-        for sets, left in _growing(columns, rest, min(count, _MANY), _FEW):
-            costs.append((left[0] ** 2 + limit * sets.shape[1], sets[0]))
-        best = min(costs, key=lambda each: each[0])[1]
+        costs = [(left[0] ** 2 + limit * sets.shape[1], sets[0]) for sets, left in _growing(columns, rest, count, _FEW)]
+        best = min(costs, key=lambda each: each[0], default=(np.inf, np.zeros(0, dtype=np.intp)))[1]
         chosen[own] = False
         chosen[own[best]] = True
     x = np.zeros(len(chosen))
