@@ -19,7 +19,6 @@ MODULES = (
         "adapters.river", "adapters.sklearn", "adapters.sktime", "bases", "bounds", "chaos",
         "constructions", "conventions", "diagonal", "discretize", "engines", "evaluation", "exact_readout",
         "fading", "fleet", "forecasting", "laws", "nn", "predictor", "signals", "streams", "system", "tables",
-        "testing",
     )),
 )  # fmt: skip
 ARRAY = re.compile(r"ArrayLike|NDArray|\bArray\b|Tensor")
