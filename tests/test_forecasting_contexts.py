@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -12,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prophecy import chaos, signals
+from prophecy import chaos, forecast_many, signals
 from prophecy._forecast import Failure, Forecast
 from prophecy.evaluation import valid_prediction_time
-from prophecy.forecasting import forecast, forecast_many
+from prophecy.forecasting import forecast
+from prophecy.forecasting.batch import in_order
 
 
 def assert_sound(answer: Forecast, context: np.ndarray, horizon: int) -> None:
@@ -235,10 +237,10 @@ def test_a_batch_is_the_single_forecasts_in_order_on_any_number_of_processes():
     batch = np.stack([np.sin(np.arange(60) / p) for p in (3, 5, 8)])
     singly = [forecast(series, 10) for series in batch]
     for jobs in (1, 2):
-        for one, other in zip(singly, forecast_many(batch, 10, jobs=jobs), strict=True):
+        for one, other in zip(singly, forecast_many(batch, 10, jobs=jobs).values(), strict=True):
             np.testing.assert_array_equal(one.point, other.point)
     uneven = forecast_many([batch[0], batch[1, :40], np.stack([batch[2], batch[0]], axis=1)], 10, jobs=1)
-    assert [np.shape(answer.point) for answer in uneven] == [(10,), (10,), (10, 2)]
+    assert [np.shape(answer.point) for answer in uneven.values()] == [(10,), (10,), (10, 2)]
     assert forecast_many(np.stack([batch.T, batch.T]), 5, jobs=1)[0].point.shape == (5, 3)
 
 
@@ -266,16 +268,15 @@ def test_bad_input_is_named_with_its_value(context, horizon, level, complaint):
 def test_a_batch_is_refused_as_a_whole_only_when_its_arguments_are_wrong():
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         forecast_many(np.zeros((2, 20)), 3, jobs=0)
-    with pytest.raises(TypeError, match="contexts must be an array or a list of contexts, got dict"):
-        forecast_many({"a": np.zeros(20)}, 3)
+    with pytest.raises(TypeError, match="data must be a list of series, an array or a frame, got set"):
+        forecast_many({20.0}, 3)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_one_bad_context_fails_alone(jobs):
     steps = []
-    answers = forecast_many(
-        [np.arange(20.0), np.zeros(1), "abc", np.arange(30.0)], 3, jobs=jobs, progress=lambda *at: steps.append(at)
-    )
+    contexts = [np.arange(20.0), np.zeros(1), "abc", np.arange(30.0)]
+    answers = in_order(partial(forecast, horizon=3), contexts, jobs, lambda *at: steps.append(at))
     assert [type(answer) for answer in answers] == [Forecast, Failure, Failure, Forecast]
     assert (answers[1].index, answers[2].index) == (1, 2)
     assert "at least 2 samples, got 1" in str(answers[1])
@@ -283,17 +284,17 @@ def test_one_bad_context_fails_alone(jobs):
 
 
 def batch_in_a_daemon(answers):
-    answers.put([float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=2)])
+    answers.put([float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=2).values()])
 
 
 BATCH = np.sin(np.arange(40) / np.array([[3.0], [5.0], [7.0]]))
 
 
 def test_a_batch_works_in_threads_and_in_daemonic_processes():
-    alone = [float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=1)]
+    alone = [float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=1).values()]
     with ThreadPoolExecutor(2) as pool:
         for answer in pool.map(lambda _: forecast_many(BATCH, 5, jobs=2), range(2)):
-            assert [float(np.sum(each.point)) for each in answer] == alone
+            assert [float(np.sum(each.point)) for each in answer.values()] == alone
     processes = get_context("fork")
     answers = processes.Queue()
     daemon = processes.Process(target=batch_in_a_daemon, args=(answers,), daemon=True)

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from prophecy.forecasting import forecast, forecast_many
+from prophecy import forecast_many
+from prophecy.forecasting import forecast
 from prophecy.forecasting.outliers import outliers
 from prophecy.forecasting.seasons import chosen
 from prophecy.forecasting.settings import DEFAULT
@@ -146,7 +147,8 @@ def test_two_forecasts_at_once_are_those_made_alone():
 
 def test_a_batch_passes_season_and_bounds_on():
     counts = np.random.default_rng(0).poisson(5, (2, 48)).astype(float)
-    for answer, one in zip(forecast_many(counts, 6, season=12, bounds=(0, 7), jobs=1), counts, strict=True):
+    made = forecast_many(counts, 6, season=12, bounds=(0, 7), jobs=1)
+    for answer, one in zip(made.values(), counts, strict=True):
         np.testing.assert_array_equal(answer.upper, forecast(one, 6, season=12, bounds=(0, 7)).upper)
         assert (answer.upper <= 7).all()
 

@@ -21,7 +21,7 @@ from prophecy.forecasting.maps import (
     legendre,
 )
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.scorer import Rolling, System, roll_jointly
+from prophecy.forecasting.scorer import Rolling, roll_jointly
 from prophecy.forecasting.series import VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.waves import fit_waves
@@ -230,8 +230,8 @@ def columns_of(values: np.ndarray, horizon: int) -> list[Series]:
     return [Series(np.ascontiguousarray(x), np.ones(len(x), dtype=bool), (), horizon) for x in values.T]
 
 
-def system_of(values: np.ndarray) -> System:
-    return System(values, Units(np.zeros(values.shape[1]), np.ones(values.shape[1])))
+def units_of(values: np.ndarray) -> Units:
+    return Units(np.zeros(values.shape[1]), np.ones(values.shape[1]))
 
 
 def test_candidates_of_all_variables_are_fitted_to_the_early_part_and_solved_again_only_when_asked() -> None:
@@ -244,7 +244,7 @@ def test_candidates_of_all_variables_are_fitted_to_the_early_part_and_solved_aga
     values = np.sin(np.arange(200) / 3)[:, None] + [0.0, 1.0]
     columns = columns_of(values, 20)
     rolling = Rolling.over(columns[0].seen, 20, 1, DEFAULT)
-    parts = roll_jointly([Candidate("spy", "spy", VALUES, spy)], system_of(values), columns, rolling, DEFAULT)
+    parts = roll_jointly([Candidate("spy", "spy", VALUES, spy)], values, units_of(values), columns, rolling, DEFAULT)
     assert seen == [rolling.early]
     location, _ = parts[1][0].ahead()
     assert seen == [rolling.early, 200]
@@ -261,7 +261,7 @@ def test_forecasts_that_are_lost_are_as_far_off_as_unrelated_moments() -> None:
     columns = columns_of(values, 20)
     rolling = Rolling.over(columns[0].seen, 20, 1, DEFAULT)
     candidate = Candidate("lost", "lost", VALUES, lambda v, k, s: Lost())
-    part = roll_jointly([candidate], system_of(values), columns, rolling, DEFAULT)[0][0]
+    part = roll_jointly([candidate], values, units_of(values), columns, rolling, DEFAULT)[0][0]
     np.testing.assert_allclose(part.size, np.sqrt(2))
     assert part.ahead() is None
 

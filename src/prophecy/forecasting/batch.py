@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from multiprocessing import current_process, get_all_start_methods
 from threading import current_thread, main_thread
 from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _interrupts, _machine, _workers
 from prophecy._forecast import Failure, Forecast
@@ -25,45 +22,22 @@ class Stopped(KeyboardInterrupt):
 
 
 def in_order(
-    one: Callable[[ArrayLike], Forecast],
-    contexts: Sequence[ArrayLike] | NDArray[np.floating[Any]],
-    jobs: int | None,
-    progress: Callable[[int, int], None] | None,
+    one: Callable[[Any], Forecast], tasks: Sequence[Any], jobs: int | None, progress: Callable[[int, int], None] | None
 ) -> list[Forecast | Failure]:
-    """one(context) for every context, in order, with a `Failure` where it raised; Ctrl-C raises `Stopped`."""
-    if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping | str | bytes):
-        raise TypeError(f"contexts must be an array or a list of contexts, got {type(contexts).__name__}")
-    batch = list(np.asarray(contexts) if hasattr(contexts, "__array__") else contexts)
-    jobs = min(_machine.cores() if jobs is None else _checks.whole("jobs", jobs), len(batch))
-    found: dict[int, Forecast | Failure] = {}
+    """one(task) for every task, in order, with a `Failure` where it raised; Ctrl-C raises `Stopped`."""
+    jobs = min(_machine.cores() if jobs is None else _checks.whole("jobs", jobs), len(tasks))
+    items, work, found = list(enumerate(tasks)), partial(_guarded, one), {}
+    alone = nullcontext((place, work(item)) for place, item in enumerate(items))
     try:
-        with _mapped(partial(_guarded, one), list(enumerate(batch)), jobs) as answers:
+        with alone if jobs <= 1 else _workers.shared(work, items, jobs, _method()) as answers:
             for place, answer in answers:
                 found[place] = answer
                 if progress is not None:
-                    progress(len(found), len(batch))
+                    progress(len(found), len(tasks))
+                _interrupts.check()
     except KeyboardInterrupt:
-        raise Stopped(dict(sorted(found.items())), len(batch)) from None
-    return [found[place] for place in range(len(batch))]
-
-
-@contextmanager
-def _mapped(
-    one: Callable[[tuple[int, ArrayLike]], Forecast | Failure], items: list[tuple[int, ArrayLike]], jobs: int
-) -> Iterator[Iterator[tuple[int, Forecast | Failure]]]:
-    if jobs <= 1:
-        yield _one_by_one(one, items)
-        return
-    with _workers.shared(one, items, jobs, _method()) as answers:
-        yield answers
-
-
-def _one_by_one(
-    one: Callable[[tuple[int, ArrayLike]], Forecast | Failure], items: list[tuple[int, ArrayLike]]
-) -> Iterator[tuple[int, Forecast | Failure]]:
-    for item in items:
-        yield item[0], one(item)
-        _interrupts.check()
+        raise Stopped(dict(sorted(found.items())), len(tasks)) from None
+    return [found[place] for place in range(len(tasks))]
 
 
 def _method() -> str:
@@ -72,9 +46,8 @@ def _method() -> str:
     return "fork" if alone and "fork" in get_all_start_methods() else "threads"
 
 
-def _guarded(one: Callable[[ArrayLike], Forecast], item: tuple[int, ArrayLike]) -> Forecast | Failure:
-    index, context = item
+def _guarded(one: Callable[[Any], Forecast], item: tuple[int, Any]) -> Forecast | Failure:
     try:
-        return one(context)
+        return one(item[1])
     except Exception as error:  # whatever it is, it is this series' alone; it is handed to the caller
-        return Failure(index, error)
+        return Failure(item[0], error)

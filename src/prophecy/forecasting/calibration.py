@@ -114,10 +114,8 @@ def between(errors: Array, settings: Settings = DEFAULT) -> Array:
 
 
 def upper_quantiles(sample: Array, independent: float) -> Array:
-    """At each level the quantile that `independent` draws need so that a new one stays below it so often.
-
-    Beyond the largest error the widths go on in proportion to those of a normal distribution.
-    """
+    """At each level the quantile that `independent` draws need so that a new one stays below it so often; beyond the
+    largest error in proportion to a normal distribution's."""
     shares = (2 * _UPPER - 1) * (1 + 1 / independent)
     found = np.quantile(sample, np.minimum(shares, 1.0), axis=0, method="higher")
     inside = max(int(np.sum(shares <= 1.0)), 1)

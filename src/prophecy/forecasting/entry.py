@@ -1,18 +1,16 @@
-"""`forecast` and `forecast_many`: the next values of a series from its own past."""
+"""`forecast`: the next values of a series from its own past."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks, _machine
-from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
-from prophecy.forecasting.batch import in_order
+from prophecy._forecast import PROBABILITIES, Forecast, QuantileGrid
 from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
 from prophecy.forecasting.context import LARGEST, read
 from prophecy.forecasting.known import Known
@@ -74,31 +72,6 @@ def forecast(
     return replace(Forecast.from_grid(made, level, method, notes, point), system=law)
 
 
-def forecast_many(
-    contexts: Sequence[ArrayLike] | NDArray[np.floating[Any]],
-    horizon: int,
-    level: float = 0.9,
-    *,
-    season: float | Sequence[float] | None = None,
-    bounds: Bounds = None,
-    known: ArrayLike | None = None,
-    settings: Settings | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Forecast | Failure]:
-    """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
-
-    A context that cannot be forecast has a `Failure` in its place. jobs: how many processes share the work; None takes
-    one per core this process may use, 1 stays in this process. progress(done, total) is called after each. settings and
-    all other arguments are those of `forecast`, the same for every context.
-    """
-    horizon, level = _checks.whole("horizon", horizon), _level(level)
-    checked_bounds(bounds)
-    rest: dict[str, Any] = {"season": season, "bounds": bounds, "known": known, "settings": settings}
-    one = partial(forecast, horizon=horizon, level=level, **rest)
-    return in_order(one, contexts, jobs, progress)
-
-
 def _unusual(values: ArrayLike) -> int:
     """The power of two that brings values of unusual size near 1; 0 for all others."""
     array = np.asarray(values)
@@ -157,14 +130,9 @@ def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:
     if stride == 1:
         return found.quantiles[:, :horizon]
     median = found.quantiles[len(PROBABILITIES) // 2]
-    fine = _finer(context, median, horizon)
-    coarse = np.arange(1, len(median) + 1) * stride
-    at = np.arange(1, horizon + 1)
-    distance = found.quantiles - median
-    place = np.interp(at, coarse, np.arange(len(coarse)))
-    low = np.minimum(place.astype(np.intp), len(coarse) - 1)
-    high, share = np.minimum(low + 1, len(coarse) - 1), (place - np.floor(place))[:, None]
-    return np.asarray(fine + distance[:, low] * (1 - share) + distance[:, high] * share)
+    coarse, at = np.arange(1, len(median) + 1) * stride, np.arange(1, horizon + 1)
+    distance = np.apply_along_axis(lambda wide: np.interp(at, coarse, wide), 1, found.quantiles - median)
+    return np.asarray(_finer(context, median, horizon) + distance)
 
 
 def _finer(context: Context, path: Array, horizon: int) -> Array:

@@ -112,10 +112,8 @@ def fit_polynomial_map(
 def fit_kernel_map(
     memory: Memory, values: Array, rows: Rows, settings: Settings = DEFAULT, quick: bool = False
 ) -> FittedMap | None:
-    """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form.
-
-    quick: one width, and the latest states alone.
-    """
+    """Kernel regression of the increments; width and nugget by leave-one-out errors. quick: one width, and the latest
+    states alone."""
     index, widths, tuned = rows.remembering(memory.length), settings.kernel_widths, settings.kernel_tuned
     if len(index) < 4:
         return None

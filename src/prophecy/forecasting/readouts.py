@@ -29,10 +29,8 @@ class FittedReadout:
 
 
 def fit_readout(x: Array, horizon: int, memory: Array, settings: Settings) -> FittedReadout | None:
-    """The ridge readout with the least generalised cross-validation error.
-
-    memory: `lags` or `legendre`. None where the context has fewer windows than twice what is kept.
-    """
+    """The ridge readout with the least generalised cross-validation error; None where the context has fewer windows
+    than twice what the memory (`lags` or `legendre`) keeps."""
     window, kept = memory.shape
     if len(x) - window - horizon + 1 < 2 * kept:
         return None

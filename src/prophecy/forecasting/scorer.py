@@ -79,14 +79,6 @@ class Rolling:
         return np.asarray(np.maximum(np.minimum(span, compared.sum(axis=0)), 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class System:
-    """values: (time, variables) in standard deviations, the times those of the columns. units: what these are."""
-
-    values: Array
-    units: Units
-
-
 Ahead = tuple[Array, Array | None]
 
 
@@ -142,14 +134,13 @@ def _solved_again(candidate: Candidate, series: Series, steps: int) -> Ahead | N
 
 
 def roll_jointly(
-    tried: Iterable[Candidate], system: System, columns: list[Series], rolling: Rolling, settings: Settings
+    tried: Iterable[Candidate], values: Array, units: Units, columns: list[Series], rolling: Rolling, settings: Settings
 ) -> list[list[Part]]:
-    """Every candidate of all variables, as a part for each column: fitted to the early part and rolled over the rest.
-
-    A forecast that is lost is as far off as unrelated moments are.
-    """
+    """Every candidate of all variables, as a part for each column: fitted to the early part and rolled over the rest. A
+    forecast that is lost is as far off as unrelated moments are. values: (time, variables), those of the columns in
+    standard deviations; units: what these are."""
     found: list[list[Part]] = [[] for _ in columns]
-    values, known, horizon = system.values, rolling.known, columns[0].horizon
+    known, horizon = rolling.known, columns[0].horizon
     for candidate in tried:
         if candidate.family in settings.without:
             continue
@@ -163,7 +154,7 @@ def roll_jointly(
         paths = np.where(np.isfinite(paths), paths, values[rolling.ahead] + _APART)
         once = cache(partial(_rolled_out, candidate, values, known, horizon))
         for v in range(len(columns)):
-            centre, scale = system.units.centre[v], system.units.scale[v]
+            centre, scale = units.centre[v], units.scale[v]
             ahead = cache(partial(_of_column, once, v, centre, scale))
             found[v].append(Part(candidate, paths[:, :, v] * scale + centre, None, ahead, joint=True))
     return [scored(column, rolling, each, settings) for column, each in zip(columns, found, strict=True)]
@@ -212,12 +203,8 @@ def scored(series: Series, rolling: Rolling, rolled: list[Part], settings: Setti
 
 
 def nearby(errors: Array, squares: bool = False) -> Array:
-    """(…, steps): the size of errors (…, origins, steps) at each step and those within a quarter of its distance; NaN
-    where there are none.
-
-    By the mean absolute value, which a single wild one moves less than the mean square; by squares where most values
-    are zero, and so is their median.
-    """
+    """(…, steps): the size of errors (…, origins, steps) at each step and those within a quarter of its distance, NaN
+    where there are none: their mean absolute value, which a wild one moves little, or the root of their mean square."""
     there, power, first = np.isfinite(errors), 2 if squares else 1, np.zeros((*errors.shape[:-2], 1))
     total = np.where(there, np.abs(errors) ** power, 0.0).sum(axis=-2).cumsum(axis=-1)
     total, count = (np.concatenate([first, each], axis=-1) for each in (total, there.sum(axis=-2).cumsum(axis=-1)))

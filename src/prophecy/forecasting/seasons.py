@@ -33,11 +33,8 @@ class Profile:
 
 
 def profile(x: Array, season: int, settings: Settings) -> Profile | None:
-    """Phase means of x less its moving average over one season, shrunk by how much of them is noise.
-
-    The shrinkage is James and Stein's: phase means whose variance is `strength` times that of noise keep the share
-    1 - 1 / strength of their size. None where it keeps nothing or the series is shorter than `season_cycles` seasons.
-    """
+    """Phase means of x less its moving average over one season, shrunk by the share of noise in them, 1 / strength
+    (James and Stein). None where nothing is kept or the series is shorter than `season_cycles` seasons."""
     if season < 2 or len(x) < settings.season_cycles * season + 2:
         return None
     total = np.concatenate([[0.0], np.cumsum(x)])
@@ -120,11 +117,8 @@ def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
 
 
 def _found(x: Array, settings: Settings) -> tuple[int, ...]:
-    """The period whose phase means explain the detrended series best, by Akaike's criterion.
-
-    Periods of clocks and calendars are tried whatever the series looks like, others where its autocorrelation peaks and
-    at a handicap: any number of periods could be looked at, and few of them are meant.
-    """
+    """The period whose phase means explain the detrended series best, by Akaike's criterion: of clocks and calendars,
+    or, at a handicap, where the autocorrelation peaks, since any number of such periods could be looked at."""
     x = x[-settings.longest :]
     longest = int(len(x) / (settings.season_cycles + 0.5))
     if longest < 2:

@@ -18,7 +18,7 @@ from prophecy.forecasting.calibration import between, dependence, upper_quantile
 from prophecy.forecasting.known import Known, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
-from prophecy.forecasting.scorer import Part, Rolling, System, roll, roll_jointly, weights
+from prophecy.forecasting.scorer import Part, Rolling, roll, roll_jointly, weights
 from prophecy.forecasting.series import Array, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.words import mixture_notes
@@ -58,11 +58,11 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
-    system = System(np.ascontiguousarray(context.values[-len(known) :]), context.units)
+    values = np.ascontiguousarray(context.values[-len(known) :])
     parts = [roll(column, rolling, settings) for column in columns]
     scouts: list[list[Part]] = [[] for _ in columns]
     if len(known) >= settings.least:
-        scouts = roll_jointly(systems.scouts(context, settings), system, columns, rolling, settings)
+        scouts = roll_jointly(systems.scouts(context, settings), values, context.units, columns, rolling, settings)
     further = any(
         _leads([*some, *more], column, rolling, settings)
         for some, more, column in zip(parts, scouts, columns, strict=True)
@@ -72,7 +72,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
         return followed(context, decided, settings)
     if further:
         others = systems.others(context, settings) if law is None else ()
-        joint = roll_jointly(others, system, columns, rolling, settings)
+        joint = roll_jointly(others, values, context.units, columns, rolling, settings)
         parts = [[*one, *scout, *more] for one, scout, more in zip(parts, scouts, joint, strict=True)]
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(columns, mixtures, settings)

@@ -175,7 +175,7 @@ def backtest_sources(
     from prophecy.forecasting.batch import in_order
 
     with shown(progress, len(tasks), "fold") as tell:
-        ours = iter(in_order(asked.solver(), tasks, jobs, tell))  # type: ignore[arg-type]
+        ours = iter(in_order(asked.solver(), tasks, jobs, tell))
     scores, paths = [], {}
     first = next(iter(sources))
     for name, cuts in plan.items():

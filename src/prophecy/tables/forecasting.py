@@ -137,7 +137,7 @@ class Asked:
         one = self.solver()
         with shown(progress, len(tasks)) as tell:
             try:
-                return dressed(enumerate(in_order(one, tasks, jobs, tell)))  # type: ignore[arg-type]
+                return dressed(enumerate(in_order(one, tasks, jobs, tell)))
             except Stopped as stop:
                 raise Stopped(dressed(stop.finished.items()), stop.total) from None
 
