@@ -10,7 +10,7 @@ import sys
 from blocks import ROOT, write
 
 from prophecy.streams.limits import RING
-from prophecy.streams.rows import RECORD
+from prophecy.streams.rows import CLOCK, RECORD, SAMPLES
 
 
 def state() -> str:
@@ -18,8 +18,8 @@ def state() -> str:
     size = RECORD.itemsize
     return (
         f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
-        f"{RING} values ({8 * RING / 1e3:.1f} kB, taken as it fills), which seasons and `forecast` read, and 2.3 kB of "
-        "clock and samples."
+        f"{RING} values ({8 * RING / 1e3:.1f} kB, taken as it fills), which seasons and `forecast` read, and "
+        f"{(CLOCK.itemsize + SAMPLES.itemsize) / 1e3:.1f} kB of clock and samples."
     )
 
 

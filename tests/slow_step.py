@@ -480,7 +480,7 @@ class Slow:
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction[:MEMBERS] = np.concatenate(ahead)
         shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)
-        full = self.season_alone = shares @ self.prediction[:MEMBERS] / shares.sum()
+        full = shares @ self.prediction[:MEMBERS] / shares.sum()
         share_kept = 1.0
         if self.learned >= S.block and self.shrink_sums[1] > 0:
             share_kept = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)

@@ -17,14 +17,10 @@ import pytest
 from prophecy import Prophecy
 from prophecy.streams.kernels import entry
 from prophecy.streams.rows import (
-    CLOCK,
     DTYPES,
-    TABLE,
-    check_layout,
     fresh,
     fresh_clocks,
     fresh_samples,
-    offsets,
     rings,
 )
 from prophecy.streams.settings import DEFAULT
@@ -101,23 +97,6 @@ def test_the_structs_are_written_by_a_python_without_numpy_and_the_package(tmp_p
     assert done.returncode == 0, done.stderr
     assert all(f"cdef struct {name}:" in made.read_text() for name in DTYPES)
     assert "record.py" in files.read_text()
-
-
-def test_a_record_that_the_compiler_laid_out_otherwise_is_refused():
-    assert set(entry.layout()) == set(DTYPES)
-    check_layout(DTYPES)
-    names = list(CLOCK.names)
-    other = np.dtype([(name, CLOCK[name]) for name in (*names[1:], names[0])])
-    for wrong in (other, np.dtype([(name, CLOCK[name]) for name in names[:-1]])):
-        with pytest.raises(ImportError, match="Clock is laid out otherwise"):
-            check_layout({"Clock": wrong})
-
-
-def test_every_field_of_a_record_in_a_record_has_its_place():
-    found = offsets(TABLE)
-    assert found["alarms.slow"] == TABLE.fields["alarms"][1] + TABLE["alarms"].fields["slow"][1]
-    assert len(found) > len(TABLE.names)
-    assert sorted(found.values()) == list(found.values())
 
 
 def made(series: int = 2) -> list[np.ndarray]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,75 +42,6 @@ def test_where_a_series_is_cut_changes_nothing(cuts, horizon):
     model = Ahead(horizon, 0.9)
     parts = [model.advance(np.ascontiguousarray(part)) for part in np.split(values, sorted(cuts))]
     assert np.array_equal(np.concatenate(parts, axis=1), whole, equal_nan=True)
-
-
-@pytest.mark.parametrize("cut", [0, 1, 127, 128, 129, 500, 999])
-@pytest.mark.parametrize("horizon", [2, 60])
-def test_a_saved_model_goes_on_as_if_it_had_not_been(cut, horizon, tmp_path):
-    values = np.where(np.arange(1000) % 97 == 5, np.nan, STEPS + 5 * np.sin(np.arange(1000) / 4))
-    whole, model = Ahead(horizon, 0.8).advance(values), Ahead(horizon, 0.8)
-    first = model.advance(values[:cut].copy())
-    model.save(tmp_path / "ahead")
-    rest = Ahead.load(tmp_path / "ahead").advance(values[cut:].copy())
-    assert np.array_equal(np.concatenate([first, rest], axis=1), whole, equal_nan=True)
-
-
-def forged(path, header=(), **arrays):
-    """A saved model with some of its numbers replaced."""
-    with np.load(path) as file:
-        held = {name: file[name] for name in file.files}
-    meta = {**json.loads(str(held.pop("header"))), **dict(header)}
-    buffer = io.BytesIO()
-    np.savez(buffer, header=np.array(json.dumps(meta)), **{**held, **arrays})
-    return io.BytesIO(buffer.getvalue())
-
-
-@pytest.mark.parametrize(
-    ("header", "says"),
-    [
-        ({"horizon": 10**12}, "waiting must have"),
-        ({"horizon": 1}, "horizon"),
-        ({"level": 1.0}, "level"),
-        ({"settings": {"nonsense": 1}}, "nonsense"),
-        ({"kind": "Prophecy"}, "holds a saved Prophecy"),
-        ({"version": 1}, "format 1"),
-    ],
-)
-def test_a_header_no_model_could_have_written_is_refused(header, says, tmp_path):
-    model = Ahead(5, 0.9)
-    model.advance(STEPS)
-    model.save(tmp_path / "ahead")
-    with pytest.raises(ValueError, match=says):
-        Ahead.load(forged(tmp_path / "ahead", header))
-
-
-def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
-    model = Ahead(5, 0.9)
-    model.advance(STEPS)
-    model.save(tmp_path / "ahead")
-    for name, own in model.arrays().items():
-        wrong = own.copy()
-        if own.dtype.names is None:
-            wrong.flat[0] = np.inf
-        else:
-            wrong[{"records": "quantile", "state": "copied", "waiting": "mixed"}[name]] = np.inf
-        for array in (wrong, own[:0].copy(), np.zeros(own.shape, dtype=np.float32)):
-            with pytest.raises(ValueError, match="damaged Ahead file"):
-                Ahead.load(forged(tmp_path / "ahead", **{name: array}))
-    with pytest.raises(ValueError, match="it must hold"):
-        Ahead.load(forged(tmp_path / "ahead", more=np.zeros(3)))
-    with pytest.raises(ValueError, match=r"at most 1e\+75"):
-        Ahead.load(forged(tmp_path / "ahead", rings=np.full_like(model.arrays()["rings"], 1e100)))
-    for name, field, value in (("state", "copied", -1.0), ("waiting", "start", 1e100), ("records", "count", 2**60)):
-        wrong = model.arrays()[name].copy()
-        wrong[field] = value
-        with pytest.raises(ValueError, match=f"{field}.* must lie between"):
-            Ahead.load(forged(tmp_path / "ahead", **{name: wrong}))
-    records = model.arrays()["records"].copy()
-    for periods in ([24.0, 0.0], [1e-9, 0.0]):  # of the bank none was found
-        records["season_periods"][2] = periods
-        with pytest.raises(ValueError, match="season_periods must be the same"):
-            Ahead.load(forged(tmp_path / "ahead", records=records))
 
 
 HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])

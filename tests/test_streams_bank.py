@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from prophecy.streams.kernels.entry import Streams
 
 from prophecy import Prophecy, legt, run, signals
 from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
-from prophecy.streams.kernels import entry as parts
 from prophecy.streams.limits import BOUND
 from prophecy.streams.members import AWAKE, BANK, FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.streams.rows import fresh_clocks, fresh_samples
@@ -118,26 +115,6 @@ def test_recursive_least_squares_is_least_squares():
         np.testing.assert_allclose(phi[-300:] @ records[0]["readout"][s, : phi.shape[1]], wanted, atol=2e-6)
 
 
-def test_solved_readouts_survive_long_stretches_without_excitation():
-    """Constants, then one direction only: the factor stays bounded, and learning goes on afterwards."""
-    records = rows.fresh(1, TABLE)
-    feature, scale = records["feature"][0], records["scale"][0]
-    scale[:] = 1.0
-    for k in range(12_000):
-        feature[1] = (-1.0) ** k if k > 5000 else 0.0
-        parts.probe_learn_solved(records, TABLE, 0.5 * feature[1])
-    assert np.isfinite(records["factor"]).all()
-    for s in range(AWAKE):
-        said = solved_features(records[0], s) @ records[0]["readout"][s, : len(SOLVED[s].features)]
-        assert said == pytest.approx(0.5 * feature[1], abs=1e-6)
-    rng = np.random.default_rng(0)
-    for _ in range(3000):
-        feature[1:3] = rng.normal(size=2)
-        parts.probe_learn_solved(records, TABLE, feature[1] - feature[2])
-    # What was learned before still counts for 0.999^3000 = 5 %, half a unit of it wrong.
-    assert records[0]["readout"][0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
-
-
 def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_grown_alone():
     records = fed(np.where(np.arange(40_000) % 2, 1.0, -1.0))
     rows.check(records, TABLE)
@@ -150,59 +127,6 @@ def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_g
         alone = (1.0 - forgetting) / (phi @ phi)
         excited = phi / np.linalg.norm(phi)
         assert np.sum((factor.T @ excited) ** 2) == pytest.approx(alone, rel=0.02)
-
-
-def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Log-loss of the mixture and of every member over errors (time, members), and the prior."""
-    count = errors.shape[1]
-    prior = np.arange(1, count + 1) / np.sum(np.arange(1, count + 1))
-    records, table = rows.fresh(1, TABLE), TABLE.copy()
-    padded = np.zeros((len(errors), len(MEMBERS)))  # further members of prior 0 change nothing
-    padded[:, :count] = errors
-    table["prior"] = 0.0
-    table["prior"][0, 0, :count] = prior
-    records["weight"] = table["prior"][:, 0]
-    weigh(records, table, padded[0])
-    records["weight"] = table["prior"][:, 0]
-    mixed, own = 0.0, []
-    for row in padded[1:]:
-        weight, scale = records[0]["weight"][:BANK], records[0]["scale"][:BANK]
-        density = np.sqrt(scale) / (scale + row[:BANK] ** 2) / np.pi
-        mixed -= float(np.log(weight @ density))
-        own.append(-np.log(density[:count]))
-        weigh(records, table, row)
-    return mixed, np.array(own), prior
-
-
-def weigh(records: np.ndarray, table: np.ndarray, errors: np.ndarray) -> None:
-    records["prediction"] = -errors
-    parts.probe_weigh(records, table)
-
-
-@given(
-    seed=st.integers(0, 10_000),
-    count=st.sampled_from([2, 3, 8, 12]),
-    decades=st.floats(0, 30),
-    kind=st.sampled_from(["normal", "cauchy", "switch", "zero"]),
-)
-@settings(max_examples=60, deadline=None)
-def test_regret_against_every_member_is_bounded_whatever_the_data(seed, count, decades, kind):
-    rng = np.random.default_rng(seed)
-    errors = rng.standard_cauchy((300, count)) if kind == "cauchy" else rng.normal(size=(300, count))
-    errors *= 10.0 ** rng.uniform(-decades, 0, size=count)
-    if kind == "switch":
-        errors[150:] = errors[150:, ::-1]
-    if kind == "zero":
-        errors[rng.random(300) < 0.5] = 0.0
-    mixed, own, prior = log_losses(errors)
-    steps = len(own)
-    for i, loss in enumerate(own.sum(axis=0)):
-        assert mixed <= loss + np.log(1 / prior[i]) + (steps - 1) * np.log(1 / (1 - SHARE)) + 1e-6
-    change = steps // 2
-    first, second = own[:change].sum(axis=0).argmin(), own[change:].sum(axis=0).argmin()
-    both = own[:change, first].sum() + own[change:, second].sum()
-    bound = np.log(1 / prior[first]) + np.log(1 / (SHARE * prior[second])) + (steps - 1) * np.log(1 / (1 - SHARE))
-    assert mixed <= both + bound + 1e-6
 
 
 def test_the_bank_at_work_keeps_the_guarantee_through_a_change_of_regime():

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from prophecy import Prophecy, _files
 from prophecy.streams import record, rows
 from prophecy.streams.prophecy import FORMAT
-from prophecy.streams.settings import Settings
 
 WAVE = np.sin(np.arange(400) / 9) + 0.1 * np.random.default_rng(0).normal(size=400)
 
@@ -302,10 +301,3 @@ def test_records_whose_fields_contradict_each_other_are_refused(name, value, rul
     records[name] = value
     with pytest.raises(ValueError, match=rule):
         rows.check(records, model._stream.table)
-
-
-@pytest.mark.parametrize("value", [1e308, 1e-13, 1e-30])
-def test_settings_from_a_file_that_the_step_was_not_made_for_are_refused(value):
-    with pytest.raises(ValueError, match=r"settings\.rate must be within a factor of 1000"):
-        Settings(rate=value).check_read()
-    Settings().check_read()

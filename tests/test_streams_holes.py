@@ -1,10 +1,10 @@
-"""Holes between timestamps, and stamps rounded to whole units: means stay near what was seen, intervals learn."""
+"""Holes between timestamps: means stay near what was seen, intervals learn."""
 
 import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from tests.timed import WAVE, K, error, two_tones
+from tests.timed import WAVE, K, two_tones
 
 
 @pytest.mark.parametrize("size", [0.0, 0.1])
@@ -20,40 +20,13 @@ def test_forecasts_after_long_holes_stay_near_what_was_seen(size):
     assert 0 < float(far.upper - far.lower) < 500  # 31 000 before, a hundred thousand steps on
 
 
-@pytest.mark.parametrize("size", [0.0, 0.1])
-@pytest.mark.parametrize("step", [1.3333, 0.7, 15.4, 61.7, 0.4])
-def test_stamps_rounded_to_whole_seconds_are_those_of_an_even_grid(step, size):
-    """1.3333 was read as a grid of 1 s with holes: errors 7.4 times copying's; 0.7 had every third row refused."""
-    k = np.arange(2000)
-    u = two_tones(k) + size * np.random.default_rng(17).standard_normal(2000)
-    for stamps in (np.round(k * step), np.floor(k * step) + 1.7e9):
-        model, plain = Prophecy(), Prophecy()
-        track, wanted = model.follow(u, time=stamps), plain.follow(u)
-        assert model.dt == pytest.approx(step, rel=1e-4)
-        assert np.isfinite(track.point[100:]).all()
-        np.testing.assert_allclose(track.point[400:], wanted.point[400:], atol=1e-9 + 0.3 * size)
-        assert error(track, u) < 1.01 * error(wanted, u) + 1e-11
-        assert model.seasons() == pytest.approx(plain.seasons(), rel=1e-3)
-        assert "rounded to whole multiples of 1 second" in model.explain()
-
-
-def test_holes_among_rounded_stamps_are_gaps_of_their_length():
-    k = np.arange(1500)
-    keep = (k < 300) | (k % 200 < 170)
-    u = two_tones(k)
-    track = Prophecy().follow(u[keep], time=np.round(k * 1.3333)[keep])
-    wanted = Prophecy().follow(np.where(keep, u, np.nan))
-    np.testing.assert_allclose(track.point[100:], wanted.point[keep][100:], atol=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(8))
-def test_random_holes_in_a_grid_are_not_taken_for_rounding(seed):
+def test_random_holes_in_a_grid_leave_it_as_it_is(seed):
     rng = np.random.default_rng(seed)
     k = np.flatnonzero(rng.random(3000) < [0.9, 0.7, 0.5, 0.95][seed % 4])
     model = Prophecy()
     model.observe(np.sin(k / 9.0), time=k.astype(float))
     assert model.dt == pytest.approx(1.0, rel=1e-6)
-    assert not model._stream.clocks["unit"].any()
 
 
 def test_rows_that_come_twice_are_late_ones():

@@ -6,10 +6,7 @@ import pytest
 from benchmarks import streams
 from benchmarks.speed.peers import least_squares
 from prophecy import Prophecy
-from prophecy.streams.kernels import entry as parts
-from prophecy.streams.limits import PRIOR_POWER
-from prophecy.streams.members import AWAKE, FEATURES, SOLVED
-from prophecy.streams.rows import RECORD, check, fresh, rings
+from prophecy.streams.rows import RECORD, check, rings
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
 from reproduction.measured import generated
@@ -102,56 +99,10 @@ def test_noise_has_no_seasons(kind, most):
     assert falsely <= most
 
 
-def examined(u, *periods, known=None, steps=False):
-    """Autocorrelation, pairs and (share, wander) of each period, as the compiled search sees them."""
-    known = np.ones(len(u)) if known is None else known
-    return parts.probe_examined(np.asarray(u, dtype=float), known, steps, list(periods))
-
-
-def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those_of_their_definition():
-    a, b = RNG.standard_normal(300), RNG.standard_normal(300)
-    re, im = np.append(a, np.zeros(212)), np.append(b, np.zeros(212))
-    parts.probe_transform(re, im)
-    np.testing.assert_allclose(re + 1j * im, np.fft.fft(np.append(a + 1j * b, np.zeros(212))), atol=1e-11)
-    known = (RNG.random(300) > 0.3) * 1.0
-    line = np.polynomial.Polynomial.fit(np.arange(300)[known > 0], a[known > 0], 1)
-    x = (a - line(np.arange(300))) * known
-    r, pairs, *_ = examined(a, known=known)
-    for lag in range(101):
-        both = known[lag:] * known[: 300 - lag]
-        assert pairs[lag] == pytest.approx(both.sum(), abs=1e-9)
-        direct = (x[lag:] * x[: 300 - lag]).sum() / both.sum() / ((x * x).sum() / known.sum())
-        assert r[lag] == pytest.approx(direct, abs=1e-12)
-
-
 def test_seasonal_members_beat_least_squares_on_the_right_lags():
     u, periods = generated(5, 6000)["rides, 48 a day"]
     rival = streams.relative(least_squares(u, streams.around(6, periods, 2)), u, 3000)
     assert streams.relative(Prophecy().predict_all(u), u, 3000) < 0.95 * rival
-
-
-def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
-    """The square-root recursion, run on its own, against the normal equations solved directly."""
-    record = fresh(1, TABLE)
-    rng = np.random.default_rng(1)
-    m = AWAKE + 2
-    columns = list(SOLVED[m].features)
-    n = len(columns)
-    truth, rows, targets = rng.standard_normal(n), [], []
-    for seen in range(40):  # Huber's rule begins after 48 values: up to there it is plain least squares
-        phi = rng.standard_normal(FEATURES)
-        record["feature"][0], record["season_seen"] = phi, seen
-        target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        parts.probe_solve_seasonal(record, TABLE, target)
-        if seen >= max(lag for lag in columns if lag < 32):
-            rows.append(phi[columns])
-            targets.append(target)
-    age = DEFAULT.solved_memory[m] ** np.arange(len(rows))[::-1]
-    power = float(rows[0] @ rows[0])
-    x = np.array(rows)
-    prior = np.eye(n) * (power / PRIOR_POWER) * DEFAULT.solved_memory[m] ** len(rows)
-    wanted = np.linalg.solve(x.T @ (age[:, None] * x) + prior, x.T @ (age * np.array(targets)))
-    np.testing.assert_allclose(record["readout"][0, m, :n], wanted, rtol=1e-6, atol=1e-8)
 
 
 def test_a_stream_without_seasons_is_predicted_by_the_bank_alone_to_the_last_bit():
@@ -272,27 +223,6 @@ def test_streams_of_events_have_no_seasons(kind):
         assert found(streams[kind]) == ()
 
 
-def test_what_a_period_explains_is_the_variance_between_its_phases_less_that_of_noise():
-    k, rng = np.arange(4000), np.random.default_rng(6)
-    shape, noise = rng.standard_normal(20), rng.standard_normal(4000)
-    for u, least in ((shape[k % 20], 0.99), (shape[k % 20] + noise, 0.0), (noise, -0.05)):
-        *_, ((share, _),) = examined(u, 20.0)
-        groups = [(u - u.mean())[k % 20 == phase] for phase in range(20)]  # analysis of variance, done directly
-        within = sum(((g - g.mean()) ** 2).sum() for g in groups) / (4000 - 20)
-        assert share == pytest.approx(1 - within / u.var(), abs=0.01)
-        assert share > least
-
-
-def test_a_season_keeps_its_phase_where_a_resonance_does_not():
-    wandered = 0
-    for seed in range(12):
-        *_, ((_, wander),) = examined(resonance(0.9995, 0.3, seed), 2 * np.pi / 0.3)
-        wandered += wander > DEFAULT.periods.wander
-        *_, ((_, wander),) = examined(sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N), 21.0)
-        assert wander < 0.02
-    assert wandered >= 10
-
-
 def resonance(radius, turn, seed, n=N):
     x = np.random.default_rng(seed).standard_normal(n)
     for k in range(2, n):
@@ -358,17 +288,3 @@ def test_a_sine_is_not_named_by_a_fifth_of_its_period(period, noise, seed):
     model = Prophecy()
     model.follow(np.sin(2 * np.pi * k / period + seed) + noise * np.random.default_rng(seed).normal(size=3000))
     np.testing.assert_allclose(model.seasons(), [period], rtol=4e-3)
-
-
-@pytest.mark.parametrize(("part", "kept"), [(0.9, True), (0.99, False)])
-def test_a_season_no_longer_found_stays_while_it_foretells(part, kept):
-    model = Prophecy()
-    model.observe(np.sin(2 * np.pi * K[:1000] / 24) + 0.5 * NOISE[:1000])
-    stream = model._stream
-    record = stream.records
-    assert record["season_on"][0] == 1
-    record["season_sums"][0] = 1000.0, 1000.0 * part  # absolute errors of the bank alone, and with the season
-    ring = np.random.default_rng(5).standard_normal(len(stream.rings[0]))  # where nothing repeats
-    parts.probe_check_seasons(record, ring, stream.table)
-    assert record["season_periods"][0].tolist() == ([24.0, 0.0] if kept else [0.0, 0.0])
-    assert record["season_on"][0] == kept

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import io
-import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +121,6 @@ def smooth(t):
         ("clock.off", 0.1, smooth(JITTER), JITTER),
         ("clock.better", 1e-9, smooth(SLIGHT), SLIGHT),
         ("clock.hole", 0.2, smooth(RANDOM), RANDOM),
-        ("clock.smoother", 1e-9, smooth(RANDOM), RANDOM),
     ],
 )
 def test_a_setting_of_every_group_changes_what_is_said(path, value, u, time):
@@ -138,7 +134,7 @@ def _with_and_without(path, off):
 
 def test_each_guard_serves_the_case_that_its_reason_names():
     """Numbers of which half and twice change nothing are kept for one case each; without them it is lost."""
-    k, rng = np.arange(4000), np.random.default_rng(0)
+    k = np.arange(4000)
     found = [0, 0]
     for seed in range(6):
         jumps = np.cumsum(0.1 + np.abs(np.random.default_rng(seed).standard_normal(3002))) + 5.0 * (k[:3002] >= 3000)
@@ -146,14 +142,6 @@ def test_each_guard_serves_the_case_that_its_reason_names():
             found[i] += int(Prophecy(settings=settings).follow(jumps).alarm[3000] >= 0.999)
     assert found[0] >= 5
     assert found[1] <= 2
-
-    times = k + rng.uniform(-0.1, 0.1, 4000)
-    line = 0.3 * times + 5.0
-    errors = [
-        np.mean((Prophecy(settings=settings).follow(line, time=times).point - line)[500:] ** 2)
-        for settings in _with_and_without("clock.better", 1e-300)
-    ]
-    assert errors[0] < 1e-9 * errors[1]
 
 
 def test_settings_of_predictions_several_values_ahead_are_taken():
@@ -189,68 +177,29 @@ def test_settings_as_far_off_as_files_may_hold_them_give_numbers(path, factor):
         assert np.isfinite(model.predict().point)
 
 
-def rewritten(path, header_of):
-    """A saved file with another header."""
-    with zipfile.ZipFile(path) as file:
-        parts = {entry.filename: file.read(entry) for entry in file.infolist()}
-    header = json.loads(str(np.load(io.BytesIO(parts["header.npy"]))))
-    data = io.BytesIO()
-    np.save(data, np.array(json.dumps(header_of(header))))
-    parts["header.npy"] = data.getvalue()
-    with zipfile.ZipFile(path, "w") as file:
-        for name, content in parts.items():
-            file.writestr(name, content)
-
-
-def test_a_setting_that_a_file_does_not_name_has_its_default_and_the_stream_goes_on_to_the_last_bit(tmp_path):
-    """So a version with one number more reads the files of this one."""
-    model = Prophecy(settings=Settings(share=0.02, doubtful=2e-4))
-    model.observe(DAY[:1500])
-    model.save(tmp_path / "old")
-
-    def fewer(header):
-        now = header["settings"]
-        return header | {"settings": {"share": now["share"], "doubtful": now["doubtful"], "alarms": {}}}
-
-    rewritten(tmp_path / "old", fewer)
-    loaded = Prophecy.load(tmp_path / "old")
-    for one in (model, loaded):
-        one.observe(DAY[1500:])
-    assert loaded._stream.settings == model._stream.settings
-    np.testing.assert_array_equal(loaded._stream.records, model._stream.records)
-
-
-def test_groups_are_kept_in_files(tmp_path):
+def test_a_file_of_other_settings_is_read_with_these_and_refused_without(tmp_path):
     settings = other(("alarms", "rise"), 0.5)
     model = Prophecy(settings=settings)
     model.observe(EVENTS[:1990])
     model.save(tmp_path / "kept")
-    loaded = Prophecy.load(tmp_path / "kept")
-    assert loaded._stream.settings == settings
+    with pytest.raises(ValueError, match=r"other settings; hand in the same: load\(path, settings=...\)"):
+        Prophecy.load(tmp_path / "kept")
+    loaded = Prophecy.load(tmp_path / "kept", settings)
     np.testing.assert_array_equal(loaded.follow(EVENTS[1990:]).alarm, model.follow(EVENTS[1990:]).alarm)
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"alarms": {"piled": 2.0}}, "piled must be below 1"),
-        ({"alarms": {"slow": 7.5}}, "slow must be a whole number"),
-        ({"alarms": {"nothing": 1.0}}, r"settings\.alarms names nothing, which this version does not have"),
-        ({"alarms": 3}, r"settings\.alarms must be a mapping"),
-        ({"nothing": {}}, "settings names nothing, which"),
-        ({"clock": {"late": 10**30}}, "late must be within a factor of 1000"),
-        ({"alternating": [0.99]}, "alternating must be 2 numbers"),
-        ({"alternating": [float("nan")] * 2}, "alternating must be positive and finite"),
-        ({"ahead": {"share": 1e9}}, r"settings\.ahead\.share must be within a factor of 1000"),
+        ({"alternating": (0.99,)}, "alternating must be 2 numbers"),
+        ({"alternating": (float("nan"),) * 2}, "alternating must be positive and finite"),
+        ({"stuck": 7.5}, "stuck must be a whole number"),
+        ({"share": 2.0}, "share must be below 1"),
     ],
 )
-def test_settings_of_a_file_that_no_model_could_have_are_refused(tmp_path, change, problem):
-    model = Prophecy()
-    model.observe(DAY[:50])
-    model.save(tmp_path / "file")
-    rewritten(tmp_path / "file", lambda header: header | {"settings": header["settings"] | change})
-    with pytest.raises(ValueError, match=problem):
-        Prophecy.load(tmp_path / "file")
+def test_settings_that_cannot_be_are_refused(change, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        Settings(**change)
 
 
 def test_groups_take_their_own_kind_alone():
@@ -259,7 +208,7 @@ def test_groups_take_their_own_kind_alone():
 
 
 BESIDE = {
-    *("LARGEST", "LARGEST_TIME", "_FARTHEST", "_SUM", "SQUARED", "MOVED", "LEAST"),  # bounds
+    *("LARGEST", "LARGEST_TIME", "_FARTHEST", "SQUARED", "MOVED", "LEAST"),  # bounds
     *("SMALLEST", "ROUNDING", "ERROR_ROUNDING", "PRIOR_POWER", "BOUND", "TIDY", "ROUNDED"),  # float64
     *("LOWEST", "HIGHEST"),  # bounds of a field
     *("LEVELS", "NORMAL", "OUTER", "LIGHTEST", "FIELDS", "CLOCK_FIELDS", "SAMPLE_FIELDS"),  # what the record holds

@@ -13,8 +13,7 @@ from prophecy.streams.kernels.entry import Streams
 
 from prophecy import signals
 from prophecy.streams import Prophecy, rows
-from prophecy.streams.kernels import entry as parts
-from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, RING
+from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, MOST, RING
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
@@ -55,7 +54,14 @@ def streams(records, rings):
 
 def taken(records, rings, value):
     """One value through the compiled step; nobody looks for seasons, so none are on."""
-    parts.probe_step(records, rings, TABLE, float(value))
+    records["season_check"] = MOST
+    one, nothing = np.array([float(value)]), np.zeros((0, 4))
+    streams(records, rings).take(np.zeros(1, np.int64), np.zeros(0), one, between(0.9), nothing, np.empty(1))
+
+
+def forecast_of(records, rings):
+    """The forecast of the next value."""
+    return streams(records, rings).next_number(between(0.9))[0]
 
 
 def difference(mine, other, size=0.0):
@@ -136,7 +142,7 @@ def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_
     taken(records, rings, values[0])
     rings[0, 0], records["count"] = 0.0, start
     for k, value in enumerate(values[1:], 1):
-        ahead[k] = parts.probe_expected(records, TABLE)
+        ahead[k] = forecast_of(records, rings)
         taken(records, rings, value)
     places = (start - 1 + np.arange(60)) % RING
     flags = records["season_filled"][0][places // FLAGS] >> (places % FLAGS) & 1
@@ -176,7 +182,7 @@ def test_the_error_after_a_gap_is_kept_by_its_length():
     for _ in range(4):
         taken(records, rings, np.nan)
     error = 0.3  # no more than the past allows
-    taken(records, rings, parts.probe_expected(records, TABLE) + error)
+    taken(records, rings, forecast_of(records, rings) + error)
     assert records[0]["gap_error"].tolist()[:4] == pytest.approx([0.0, 0.0, error, 0.0])
     assert records[0]["gap_seen"].tolist()[:4] == [0, 0, 1, 0]
 
@@ -192,7 +198,7 @@ def test_reading_many_records_is_reading_each():
         one = slice(series, series + 1)
         mean, half = streams(records[one], rings[one]).next_number(between(0.9))
         assert out[series, :2].tolist() == [mean, half]
-        assert mean == parts.probe_expected(records[one], TABLE)
+        assert mean == forecast_of(records[one], rings[one])
         assert half > 0.0
 
 
@@ -205,7 +211,7 @@ def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_noth
         taken(records, rings, value)
     for _ in range(2):
         taken(records, rings, np.nan)
-    value, ahead, last = 5.0, parts.probe_expected(records, TABLE), float(records[0]["last"])
+    value, ahead, last = 5.0, forecast_of(records, rings), float(records[0]["last"])
     taken(records, rings, value)
     found = records[0]["alarm_quantity"]
     assert found[ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)

@@ -3,8 +3,8 @@
     python tools/structs.py structs.pxd structs.pxd.dep
 
 meson calls it when the package is built, with plain Python: the lists it reads (`streams/record.py` and the sizes
-beside it) need neither NumPy nor the package. `rows` makes dtypes of the same lists, and at import the package compares
-their sizes and offsets with those the compiler chose.
+beside it) need neither NumPy nor the package. `rows` makes dtypes of the same lists; kernels refuse arrays of another
+size.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ for package in ("prophecy", "prophecy.streams"):
     sys.modules[package].__path__ = [str(ROOT.joinpath(*package.split(".")))]
 
 from prophecy.streams import limits, members  # noqa: E402
-from prophecy.streams.record import LAYOUTS, leaves  # noqa: E402
+from prophecy.streams.record import LAYOUTS  # noqa: E402
 
 
 def declared(name: str, layout: list[Any]) -> str:
@@ -57,7 +57,6 @@ def sizes() -> dict[str, int]:
         "OUTER": members.OUTER,
         "NINETY": members.LEVELS.index(0.9),
         "PARABOLA": members.SHORT.index((3, 2)),
-        "DEGREE_COUNT": len(limits.DEGREES),
     }
 
 
@@ -68,7 +67,6 @@ def constants() -> dict[str, Any]:
         "RARE": [1.0 - level for level in members.LEVELS],
         "NORMAL": members.NORMAL,
         "LIGHTEST": members.LIGHTEST,
-        "DEGREES": limits.DEGREES,
     }
 
 
@@ -86,20 +84,10 @@ def defined(numbers: dict[str, Any]) -> str:
     return "\n".join(["cdef extern from *:", '    """', *text, '    """', *names])
 
 
-def laid_out() -> str:
-    """A function that says how the compiler laid the records out: bytes of each, and where each field begins."""
-    lines = ["cdef inline dict layouts():", *(f"    cdef {name} {name.lower()}" for name in LAYOUTS), "    return {"]
-    for name, layout in LAYOUTS.items():
-        its = name.lower()
-        starts = (f"            <char*> &{its}.{field} - <char*> &{its}," for field in leaves(layout))
-        lines += [f'        "{name}": [', f"            sizeof({name}),", *starts, "        ],"]
-    return "\n".join([*lines, "    }"])
-
-
 def text() -> str:
     whole = "\n".join(["cdef enum:", *(f"    {name} = {value}" for name, value in sizes().items())])
     structs = (declared(name, layout) for name, layout in LAYOUTS.items())
-    return "\n\n".join([whole, defined(constants()), *structs, laid_out()]) + "\n"
+    return "\n\n".join([whole, defined(constants()), *structs]) + "\n"
 
 
 if __name__ == "__main__":

@@ -147,7 +147,6 @@ class Slots:
             rows = self._recent[slot, :count].view(ROW)
             return pack(made | {"value": rows["value"], "time": rows["time"] if timed else _EMPTY})
         one, used = slice(slot, slot + 1), min(self._records["count"][slot], RING)
-        arrays.settle(self._records[one], self._clocks[one], self._samples[one])
         made |= {"record": self._records[one], "clock": self._clocks[one], "samples": self._samples[one]}
         return pack(made | {"ring": self._rings[slot, :used], "recent": self.recent(slot)})
 
@@ -182,8 +181,7 @@ class Slots:
         many = [np.concatenate([found[name] for found in grown.values()]) for name in ("record", "clock", "samples")]
         try:
             arrays.check(many[0], self._table)
-            arrays.check_clocks(many[1], len(grown))
-            arrays.check_samples(many[2], len(grown))
+            arrays.check_times(many[1], many[2], len(grown))
         except ValueError as error:
             if len(grown) == 1:
                 return dict.fromkeys(grown, str(error))

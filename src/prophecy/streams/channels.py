@@ -14,19 +14,7 @@ from numpy.typing import NDArray
 from prophecy import _checks, _machine
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
-from prophecy.streams.members import FIXED
-from prophecy.streams.rows import (
-    RECORD,
-    Records,
-    check,
-    check_clocks,
-    check_samples,
-    fresh,
-    fresh_clocks,
-    fresh_samples,
-    rings,
-    settle,
-)
+from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
 
@@ -61,25 +49,26 @@ class Channels:
         self.records, self.rings, self.clocks, self.samples = records, rings, clocks, samples
         self.streams = entry.Streams(records, rings, clocks, samples, self.table, count)
 
-    @property
-    def rows(self) -> tuple[Records, Array, Records, Records]:
-        """Everything the series know."""
-        return self.records, self.rings, self.clocks, self.samples
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a file holds: of the rings what is in use."""
+        used = int(min(self.records["count"].max(), RING))
+        return {
+            "records": self.records,
+            "rings": self.rings[:, :used],
+            "clocks": self.clocks,
+            "samples": self.samples,
+        }
 
-    def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, count: Any, arrays: dict[str, NDArray[Any]]) -> None:
         """Set fresh series to what a file holds; ValueError, TypeError or KeyError for anything none could have
-        reached."""
+        reached. count: moments seen."""
         records, kept = arrays["records"], arrays["rings"]
-        count = _checks.whole("count", meta["count"], least=0)
-        if count > MOST:
+        if _checks.whole("count", count, least=0) > MOST:
             raise ValueError(f"count must be at most {MOST}, got {count}")
-        if records.dtype != RECORD:
-            raise ValueError(f"records must have {RECORD.itemsize} bytes each and the fields of this version")
         check(records, self.table)
         if not (records["hold"] == self.hold).all():
             raise ValueError(f"hold must be {int(self.hold)} in every record, as gaps says, got {records['hold']}")
-        check_clocks(arrays["clocks"], self.series, self.settings)
-        check_samples(arrays["samples"], self.series)
+        check_times(arrays["clocks"], arrays["samples"], self.series, self.settings)
         used = int(min(records["count"].max(), RING))
         if kept.dtype != np.float64 or kept.shape != (self.series, used):
             raise ValueError(f"rings must be float64 of shape {(self.series, used)}, got {kept.dtype} {kept.shape}")
@@ -87,10 +76,6 @@ class Channels:
             raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
         self.rings[:, :used] = kept
         self.put(records.copy(), self.rings, arrays["clocks"].copy(), arrays["samples"].copy(), count)
-
-    def settle(self) -> None:
-        """Bring everything inside the limits of a file, before it is written to one."""
-        settle(self.records, self.clocks, self.samples)
 
     @property
     def count(self) -> int:
@@ -162,18 +147,19 @@ class Channels:
         """The alarm with the newest value of each series, (series,): NaN where that is missing."""
         return np.array(self.samples["alarm"])
 
-    def slope(self) -> tuple[Array, Array]:
-        """The derivative at the newest value, per second, (series,), and the share of each readout in it."""
-        out, shares = np.empty(self.series), np.empty((self.series, FIXED))
-        self.streams.slopes(out, shares)
+    def slope(self) -> Array:
+        """The derivative at the newest value, per second, (series,)."""
+        out = np.empty(self.series)
+        self.streams.slopes(out)
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
             after, gap = np.empty(self.series), np.full(self.series, np.nan)
-            copy = entry.Streams(*(part.copy() for part in self.rows), self.table)
+            parts = (part.copy() for part in (self.records, self.rings, self.clocks, self.samples))
+            copy = entry.Streams(*parts, self.table)
             copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
-            copy.slopes(after, np.empty_like(shares))
+            copy.slopes(after)
             out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
-        return out / self.dt, shares
+        return out / self.dt
 
     def shares(self) -> Array:
         """How much each member of the bank counts in its forecast: (series, members), rows add up to 1."""

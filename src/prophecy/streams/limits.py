@@ -54,13 +54,7 @@ EARNED = 32
 stamp is. What is left of a hole is passed over."""
 PARTS = 6  # parts in which the typical interval is tried as a step
 FINE, ANOTHER, NONE = range(3)
-"""What a check of the grid finds: nothing to do; another grid; none, or none that true times would be read by."""
-DEGREES = (1, 3, 5, 7, 9, 11, 13)
-NODES = DEGREES[-1] + 1
-"""Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
-PATH = 3
-"""Least degree of the path of forecasts between steps: that is smooth, also where samples are joined by straight
-lines."""
+"""What a check of the grid finds: nothing to do; another grid; none."""
 READINGS = 2
 AS_NOISE, THEN = range(READINGS)
 """The readings of a stamp off its grid: it is noise; or the value was taken then, on the path of the forecasts."""

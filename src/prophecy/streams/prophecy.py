@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import os
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -29,7 +30,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 11  # of saved files; others are refused
+FORMAT = 12  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
@@ -134,7 +135,7 @@ class Prophecy:
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
-        slope, _ = self._stream.slope()
+        slope = self._stream.slope()
         return float(slope[0]) if self._channels is None else slope
 
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
@@ -262,36 +263,31 @@ class Prophecy:
 
         path: a name, or a file open for bytes.
         """
-        stream = self._stream
-        stream.settle()
         meta = {
             "channels": self._channels,
             "dt": self._dt,
             "gaps": self._gaps,
             "context": self._length,
             "count": self.count,
-            "settings": dataclasses.asdict(self._settings),
+            "settings": _as_written(self._settings),
         }
-        used = int(min(stream.records["count"].max(), stream.rings.shape[1]))
-        arrays = {
-            "records": stream.records,
-            "rings": stream.rings[:, :used],
-            "clocks": stream.clocks,
-            "samples": stream.samples,
-        }
-        _files.write_state(path, "Prophecy", FORMAT, meta, **arrays)
+        _files.write_state(path, "Prophecy", FORMAT, meta, **self._stream.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Prophecy:
-        """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
+    def load(cls, path: str | os.PathLike[str] | BinaryIO, settings: Settings | None = None) -> Prophecy:
+        """A model that goes on where the saved one stood. Every number of the file is checked before it is used.
+
+        settings: those the model was made with, where these were not the usual ones.
+        """
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
             series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])
             if arrays["records"].shape != (series,):
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
-            settings = Settings.from_file(meta["settings"])
+            if meta["settings"] != _as_written(settings or DEFAULT):
+                raise ValueError("it was made with other settings; hand in the same: load(path, settings=...)")
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
-            model._stream.restore(meta, arrays)
+            model._stream.restore(meta["count"], arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"{_files.named(path)} is a damaged Prophecy file: {error}") from error
         return model
@@ -301,6 +297,11 @@ class Prophecy:
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")
+
+
+def _as_written(settings: Settings) -> Any:
+    """Settings as the header of a file has them."""
+    return json.loads(json.dumps(dataclasses.asdict(settings)))
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:

@@ -3,8 +3,7 @@ limits.
 
 A batch is an array of records, saving is writing the array, and a record continues on any machine (`rows`). Each field
 is one line: the dtype, the check, the table of docs/record.md and the C struct follow from it. Plain lists, without
-NumPy: tools/structs.py writes the C structs when the package is built, `rows` makes dtypes of the same lists, and the
-import compares sizes and offsets.
+NumPy: tools/structs.py writes the C structs when the package is built, `rows` makes dtypes of the same lists.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from prophecy.streams import limits as n
 from prophecy.streams import members as m
 from prophecy.streams.settings import DEFAULT, Group
 
-REAL, WHOLE = "f8", "i8"
-"""Kinds of numbers."""
+REAL, WHOLE, PLACE = "f8", "i8", "u8"
+"""Kinds of numbers; places are never negative."""
 
 
 class Field(NamedTuple):
@@ -95,8 +94,6 @@ FIELDS = (
     Field("season_on", WHOLE, (), 0, 1, "flag", "1 while the seasonal members run"),
     Field("season_seen", WHOLE, (), 0, n.MOST, "samples", "values the seasonal readouts have learned from"),
     Field("season_errors", REAL, (len(m.SOLVED) - m.AWAKE,), 0, n.MOVED, "signal", "their mean absolute errors"),
-    Field("season_alone", REAL, (), -n.MOVED, n.MOVED, "signal", "next change, as the bank without them predicts it"),
-    Field("season_sums", REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", WHOLE, (), 0, n.MOST, "samples", "values ranked so far"),
     Field("alarm_error", REAL, (), 0, n.MOVED, "signal", "mean absolute error of all forecasts"),
@@ -106,9 +103,7 @@ FIELDS = (
     Field("slow_square", REAL, (n.SLOW,), 0, n.SQUARED, "signal², logs²", "mean square of its distance from there"),
     Field("slow_since", WHOLE, (n.SLOW,), 0, n.MOST, "samples", "values since each was reported, or 0"),
     Field("slow_apart", REAL, (), 0, n.MOVED, "signal", "mean distance of a value from the slow level"),
-    Field(
-        "alarm_quantity", REAL, (n.QUANTITIES,), -n.MOVED, n.MOVED, "signal", "what is ranked, `limits.ERROR` … `SUM`"
-    ),
+    Field("alarm_quantity", REAL, (n.QUANTITIES,), -n.MOVED, n.MOVED, "signal", "what is ranked, `ERROR` … `SUM`"),
     Field("alarm_tail", REAL, (n.RANKED,), 0, 1, "probability", "ranks of error, difference, value, level, noise"),
     Field("alarm_size", WHOLE, (n.QUANTITIES,), 0, n.CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", REAL, (n.QUANTITIES, n.CENTROIDS), -n.MOVED, n.MOVED, "signal", "centroids, in rising order"),
@@ -119,34 +114,26 @@ FIELDS = (
     Field("alarm_left", WHOLE, (), 0, n.MOST, "samples", "values until the block is full"),
     # What every value needs comes first, up to the factors of members that never sleep (`Streams.take`).
     Field("factor", REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
-    Field(
-        *("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags"),
-        "a bit for each place of the ring: 1 is missing",
-    ),
+    Field("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags", "a bit a place: 1 is missing"),
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
 
-_FARTHEST = 1e7 * n.LARGEST_TIME
-"""Bound of times: stamps of another unit than dt are moved "long ago", up to a million of the longest intervals."""
+_FARTHEST = 1e7 * n.LARGEST_TIME  # bound of times: clocks that are set move them
 
 CLOCK_FIELDS = (
     Field("count", WHOLE, (), 0, n.MOST, "stamps", "stamps taken"),
     Field("given", WHOLE, (), 0, 1, "flag", "1 where the user gave the step"),
     Field("irregular", WHOLE, (), 0, 1, "flag", "1 where values are brought to the grid by interpolation"),
-    Field("late", WHOLE, (), 0, n.MOST, "stamps", "stamps in a row before the newest"),
+    Field("strange", WHOLE, (), 0, n.MOST, "stamps", "stamps in a row before the newest, or beyond `longest_hole`"),
     Field("coarse", WHOLE, (), 0, n.MOST, "stamps", "intervals in a row of two steps or more"),
     Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
-    Field("jumps", WHOLE, (), 0, n.MOST, "stamps", "intervals in a row beyond `longest_hole`"),
     Field("walked", WHOLE, (), 0, n.MOST, "steps", "steps of holes taken lately, less what values have earned since"),
     Field("dt", REAL, (), 0, 10 * n.LARGEST_TIME, "s", "the step, 0 before it is known"),
     Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
     Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),
     Field("off", REAL, (), 0, 1, "1", "share of recent stamps that were off the grid"),
-    Field("jump", REAL, (), 0, 2 * n.LARGEST_TIME, "s", "the shortest of the last jumps"),
     Field("found", REAL, (), 0, 10 * n.LARGEST_TIME, "s", "the step that the last check found"),
     Field("start", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place that the last check found"),
-    Field("before", REAL, (), -_FARTHEST, _FARTHEST, "s", "the stamp before the first of the last jumps"),
-    Field("unit", REAL, (), 0, 2 * n.LARGEST_TIME, "s", "what stamps are rounded to, 0 where that does not matter"),
     Field("fitted", REAL, (), 0, n.MOST, "stamps", "how many stamps phase and step are fitted over"),
     Field("mean_offset", REAL, (), -1e6, 1e6, "steps", "mean of the recent offsets from the grid"),
     Field("mean_square", REAL, (), 0, 1e12, "steps²", "mean square of the recent offsets"),
@@ -157,19 +144,6 @@ SAMPLE_FIELDS = (
     Field("value", REAL, (n.RECENT,), -n.LARGEST, n.LARGEST, "signal", "the last values, beside their stamps", True),
     Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
     Field("known", REAL, (), -n.LARGEST, n.LARGEST, "signal", "that value"),
-    Field("seen", WHOLE, (), 0, n.MOST, "samples", "samples that `fit` was judged by"),
-    Field(
-        "fit", REAL, (len(n.DEGREES),), 0, n.SQUARED, "signal²", "errors of samples from their neighbours, by degree"
-    ),
-    Field(
-        "carry",
-        REAL,
-        (2,),
-        -n.SQUARED,
-        n.SQUARED,
-        "signal²",
-        "errors times distances of the sample before from its path, squares of these",
-    ),
     Field("compared", WHOLE, (), 0, n.MOST, "samples", "values that `reading` was judged by"),
     Field("reading", REAL, (n.READINGS,), 0, n.SQUARED, "signal²", "errors by reading: the stamp is noise, or true"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
@@ -177,46 +151,36 @@ SAMPLE_FIELDS = (
 )
 """All means."""
 
-_SUM = 1e300
-"""Bound of sums over a stream."""
-
-AHEAD_FIELDS = (
-    Field("copied", REAL, (), 0, _SUM, "signal", "sum of the absolute errors of copying"),
-    Field("excess", REAL, (), -_SUM, _SUM, "signal", "by how much ours exceeds it"),
-    Field("pending", REAL, (), -_SUM, _SUM, "signal", "sum of the distances from the copy that wait to be judged"),
-)
-"""Predictions several values ahead (`ahead`): what is known of all of them, beside three records."""
-
-WAITING_FIELDS = (
-    Field("feature", REAL, (m.AROUND,), -n.MOVED, n.MOVED, "signal", "the bank's features then"),
-    Field("change", REAL, (m.AHEAD_MEMBERS,), -n.MOVED, n.MOVED, "signal", "the change, as each member predicts it"),
-    Field("start", REAL, (), -n.LARGEST, n.LARGEST, "signal", "what it is a change from: the newest, as believed"),
-    Field("last", REAL, (), -n.LARGEST, n.LARGEST, "signal", "the newest value then", True),
-    Field("mixed", REAL, (), -_SUM, _SUM, "signal", "the prediction", True),
-)
-"""One prediction that waits for its value."""
-
 # The table of all constants, and the layouts of all structs.
 
 _S, _W, _L = len(m.SOLVED), len(m.WINDOWS), len(m.LEVELS)
-_REAL = (
-    *(("short", m.LAGS * m.padded(m.SHORTS)), ("long", _W * m.ORDER * m.padded(m.ORDER + m.LONGS))),
-    *(
-        ("steady", (_W, m.ORDER)),
-        ("prior", (2, m.MEMBERS)),
-        ("gain", m.FIXED),
-        ("averaging", m.FIXED),
-        ("bias_rate", m.FIXED),
-    ),
-    *(("short_slope", (m.LAGS, m.SHORTS)), ("long_slope", (_W, m.ORDER, m.LONGS)), ("slope_gain", m.FIXED)),
-    *(("slope_bias", m.FIXED), ("slope_left", m.FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, m.WIDTH))),
-    *(("raise_by", _L), ("lower_by", _L)),
-)
-_WHOLE = (("longest", _S), ("sloped", m.FIXED))
-_PLACE = (
-    *(("reach", m.padded(m.SHORTS) // m.ROW), ("block_of", _W), ("index", (_S, m.WIDTH))),
-    *(("used", _S), ("stride", _S), ("place", _S)),
-)
+_OF_MEMBERS: list[tuple[str, str, tuple[int, ...]]] = [
+    ("short", REAL, (m.LAGS * m.padded(m.SHORTS),)),  # weights of the short members on the lags
+    ("reach", PLACE, (m.padded(m.SHORTS) // m.ROW,)),  # how many lags each block of them reads
+    ("long", REAL, (_W * m.ORDER * m.padded(m.ORDER + m.LONGS),)),  # z - x₁ du to the new z and to the predictions
+    ("block_of", PLACE, (_W,)),  # where a window begins in it
+    ("steady", REAL, (_W, m.ORDER)),  # x₁
+    ("prior", REAL, (2, m.MEMBERS)),  # asleep and awake
+    ("gain", REAL, (m.FIXED,)),  # noise gains
+    ("averaging", REAL, (m.FIXED,)),  # rates of the averages of errors
+    ("bias_rate", REAL, (m.FIXED,)),  # and of their squares
+    ("sloped", WHOLE, (m.FIXED,)),  # whether a member has a slope
+    ("short_slope", REAL, (m.LAGS, m.SHORTS)),  # derivative readouts per sample
+    ("long_slope", REAL, (_W, m.ORDER, m.LONGS)),
+    ("slope_gain", REAL, (m.FIXED,)),  # their noise gains
+    ("slope_bias", REAL, (m.FIXED,)),  # the leading error of a slope over that of the same member's prediction
+    ("slope_left", REAL, (m.FIXED,)),  # noise variance left in the member's averaged errors
+    ("index", PLACE, (_S, m.WIDTH)),  # the features of each solved member
+    ("used", PLACE, (_S,)),
+    ("stride", PLACE, (_S,)),  # where its factor's rows are
+    ("place", PLACE, (_S,)),
+    ("longest", WHOLE, (_S,)),  # its oldest lag
+    ("needed", REAL, (_S,)),  # samples before it predicts by its own readout
+    ("forgetting", REAL, (_S,)),
+    ("start", REAL, (_S, m.WIDTH)),  # the readout it begins with
+    ("raise_by", REAL, (_L,)),  # factors of a tracked quantile that was passed, or was not
+    ("lower_by", REAL, (_L,)),
+]
 
 
 def _of_settings(settings: Group) -> list[Any]:
@@ -233,44 +197,15 @@ def _of_settings(settings: Group) -> list[Any]:
     return found
 
 
-def _placed(kind: str, sizes: Any) -> list[Any]:
-    return [(name, kind, shape if isinstance(shape, tuple) else (shape,)) for name, shape in sizes]
-
-
-TABLE = [*_placed(REAL, _REAL), *_placed(WHOLE, _WHOLE), *_placed("u8", _PLACE), *_of_settings(DEFAULT)]
-"""All constants of the step in one record: what follows from the members, and the settings under their own names.
-
-short (lags, members): weights of the short members on the lags; `reach`: how many lags each block of them reads.
-long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. prior: asleep
-and awake. gain: noise gains.
-short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
-a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
-index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
-its oldest lag; needed: samples before it predicts by its own readout.
-"""
-
-
-def _layout(some: tuple[Field, ...]) -> list[Any]:
-    return [(field.name, field.kind, field.shape) for field in some]
-
-
-def leaves(layout: list[Any]) -> list[str]:
-    """All fields in their order; those of a record in a record are `group.field`."""
-    inner = (
-        [f"{name}.{leaf}" for leaf in leaves(kind)] if isinstance(kind, list) else [name] for name, kind, *_ in layout
-    )
-    return [leaf for some in inner for leaf in some]
-
+TABLE = [*_OF_MEMBERS, *_of_settings(DEFAULT)]
+"""All constants of the step in one record: what follows from the members, and the settings under their own names."""
 
 LAYOUTS: dict[str, list[Any]] = {
-    "Record": _layout(FIELDS),
-    "Clock": _layout(CLOCK_FIELDS),
-    "Samples": _layout(SAMPLE_FIELDS),
-    "Ahead": _layout(AHEAD_FIELDS),
-    "Waiting": _layout(WAITING_FIELDS),
-    "Table": TABLE,
-}
-"""The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct."""
+    name: [(field.name, field.kind, field.shape) for field in some]
+    for name, some in (("Record", FIELDS), ("Clock", CLOCK_FIELDS), ("Samples", SAMPLE_FIELDS))
+} | {"Table": TABLE}
+"""The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct. All numbers have eight bytes, so
+both lay them out alike."""
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 The grid (its step and its phase) follows the stamps as a phase-locked loop does. A stamp within `off` of a place
 belongs to it, and the places passed over are gaps; where one in five belongs to none, times are irregular (`times`).
 A grid is fitted to the newer half of the last `RECENT` stamps and looked for whenever a quarter is new; nothing is
-decided before an eighth of them came. Late stamps, holes, clocks that are set and other rates: docs/time.md.
+decided before an eighth of them came. A stamp before the newest one is late, and one beyond `longest_hole` is wild: its
+value is the next one. Several of either in a row have set the clock (docs/time.md).
 """
 
 # Steps tried as those of a grid.
@@ -11,71 +12,46 @@ cdef enum:
     TRIED = 2 * PARTS
 
 
-cdef bint check_due(long long count) noexcept nogil:
-    """Whether the grid is looked for after this many stamps: 3, 4, 6, 8, 12, 16, 24, … and then every `QUARTER`."""
-    if count > RECENT:
-        return count % QUARTER == 0
-    cdef long long power = 1
-    while power * 2 <= count:
-        power *= 2
-    return count >= 3 and (count == power or 2 * count == 3 * power)
-
-
-cdef (double, double) understood(const Clock* c, const Table* t, double time) noexcept nogil:
-    """How a stamp is read, nothing being changed: (seconds since the newest one, 0), or (0, steps) since the newest
-    value where the clock was set; (0, 0) where it is late."""
-    passed, dt = time - c.last, c.dt if c.dt > 0.0 else 1.0
-    if passed > 0.0 and is_far(c, t, time):
-        return 0.0, 1.0
-    if passed > 0.0:
-        return passed, 0.0
-    if passed == 0.0 and c.unit > 0.0 and fabs(time - c.grid - dt) <= slack(c, t):
-        return dt, 0.0
-    if c.jumps > 0 and 0.5 * dt < time - c.before <= t.clock.longest_hole * dt:
-        return 0.0, max((time - c.before) / dt - c.jumps, 0.5)  # wild stamps, and the clock as it was
-    return 0.0, t.clock.late if c.late + 1 >= t.clock.late else 0.0
-
-
 cdef bint is_far(const Clock* c, const Table* t, double time) noexcept nogil:
-    """Whether a stamp lies so far ahead that the clock must have been set."""
+    """Whether a stamp lies so far ahead that it is wild, or the clock was set."""
     return c.dt > 0.0 and time - c.last > t.clock.longest_hole * c.dt
 
 
-cdef double arrival(Clock* c, Samples* s, const Table* t, double time) noexcept nogil:
-    """Seconds from the newest stamp to this one by the stream's own count, 0 where it is late, NaN for the first.
-
-    Where the clock was set, the stamps kept are moved so that the difference to `time` is what is returned.
-    """
+cdef double when(const Clock* c, const Table* t, double time) noexcept nogil:
+    """When a value with this stamp came by the stream's own count, nothing being changed: at its stamp; one step after
+    the newest value where it has none (NaN), or a wild one; NaN where it is late, unless so many were that the clock was
+    set back, and all of them came since."""
     if c.count == 0:
+        return 0.0 if isnan(time) else time
+    if time > c.last and not is_far(c, t, time):
+        return time
+    cdef bint late = time <= c.last
+    if late and c.strange + 1 < t.clock.late:
         return NAN
-    passed, steps = understood(c, t, time)
-    if passed == 0.0 and steps == 0.0:
-        c.late += 1
-        return 0.0
-    if is_far(c, t, time):
-        interval = time - c.last
-        c.jump = interval if c.jumps == 0 else min(c.jump, interval)
-        c.before = c.last if c.jumps == 0 else c.before
-        c.jumps += 1
-    else:
-        c.jumps = 0
+    return (c.last if c.irregular else c.grid) + (c.dt if c.dt > 0.0 else 1.0) * (t.clock.late if late else 1.0)
+
+
+cdef double arrival(Clock* c, Samples* s, const Table* t, double time) noexcept nogil:
+    """When a value came, as `when` says. Where the clock was set, all stamps kept are moved to where this one is right."""
+    at = when(c, t, time)
+    if c.count == 0:
+        return at
+    c.strange = c.strange + 1 if time <= c.last or is_far(c, t, time) else 0
+    if isnan(at):
+        return NAN
     if c.dt == 0.0:
-        c.dt = passed if passed > 0.0 else 1.0
-    return passed if passed > 0.0 else _moved(c, s, time, steps)
+        c.dt = time - c.last if time > c.last else 1.0
+    if c.strange >= t.clock.late:
+        _move_clock(c, s, time - at)
+        c.strange, at = 0, time
+    if not at - c.last > 0.25 * c.dt and not at == time:
+        # A step below the resolution of the stamps: the clock is moved to where float64 resolves its steps.
+        _move_clock(c, s, -c.last)
+        c.last, c.grid, at = 0.0, 0.0, c.dt
+    return at
 
 
-cdef double _moved(Clock* c, Samples* s, double time, double steps) noexcept nogil:
-    """The clock was set: let the newest value have come `steps` steps before `time`."""
-    # Where stamps cannot tell steps apart, a step is what they can tell apart.
-    c.dt = max(c.dt, 2.0 * spacing(fabs(time)))
-    passed = steps * c.dt
-    shift_clock(c, s, time - passed - c.last)
-    if not c.irregular:
-        c.grid = time - passed
-    return passed
-
-
-cdef void shift_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
+cdef void _move_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
     """Move all stamps kept."""
     c.last += seconds
     c.grid += seconds
@@ -84,76 +60,31 @@ cdef void shift_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
         c.recent[i] += seconds
 
 
-cdef void respace(Clock* c, const Table* t) noexcept nogil:
-    """Another unit: let the last values have come `jump` seconds apart, those before them long ago."""
-    for i in range(min(c.count, RECENT)):
-        far = 0.0 if i <= c.jumps else 4.0 * t.clock.longest_hole
-        c.recent[(c.count - 1 - i) % RECENT] = c.last - (i + far) * c.jump
-
-
-cdef double next_time(Clock* c, Samples* s) noexcept nogil:
-    """The time of a value that came without one: one step after the newest, a float64 apart at least."""
-    if c.count == 0:
-        return 0.0
-    dt = c.dt if c.dt > 0.0 else 1.0
-    time = (c.last if c.irregular else c.grid) + dt
-    if not time > c.last + 0.5 * dt:
-        # A step below the resolution of the stamps: the clock is moved to where float64 resolves its steps.
-        shift_clock(c, s, -c.last)
-        c.last, c.grid, time = 0.0, 0.0, dt
-    return time
-
-
-cdef void note_stamp(Clock* c, const Table* t, double time) noexcept nogil:
+cdef void note_stamp(Clock* c, double time) noexcept nogil:
     """A stamp was taken."""
-    c.recent[c.count % RECENT] = time
+    c.recent[c.count % RECENT] = c.last = time
     c.count += 1
-    c.late, c.last = 0, time
     c.walked = max(c.walked - EARNED, <long long> 0)
 
 
-cdef long long steps_worth(const Clock* c, const Table* t, long long steps) noexcept nogil:
-    """How many of the steps of a hole are taken one by one: `earned` for every value since the last holes, `WALKED` in
+cdef long long steps_worth(const Clock* c, long long steps) noexcept nogil:
+    """How many of the steps of a hole are taken one by one: `EARNED` for every value since the last holes, `WALKED` in
     all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
     return max(min(steps, WALKED - c.walked), <long long> 0)
 
 
-cdef void keep_twice(Clock* c) noexcept nogil:
-    """A stamp equal to the newest was not taken: steps may be below the resolution of the stamps, which shows later."""
-    c.recent[c.count % RECENT] = c.last
-    c.count += 1
-    c.odd = 1
-    c.off += (1.0 - c.off) / min(QUARTER, c.count)
-
-
-cdef (double, double) place_of(const Clock* c, const Table* t, double time) noexcept nogil:
-    """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies.
-
-    Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them.
-    """
+cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
+    """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
     whole = max(floor(steps + 0.5), 1.0)
-    if fabs(steps - 1.0) * c.dt <= slack(c, t):
-        whole = 1.0
     return whole, steps - whole
-
-
-cdef double slack(const Clock* c, const Table* t) noexcept nogil:
-    """Seconds that a rounded stamp may be from its place."""
-    return t.clock.rounded * c.unit
-
-
-cdef double beside_place(const Clock* c, const Table* t, double offset) noexcept nogil:
-    """Steps by which a stamp is off its place, 0 for what is rounding."""
-    return 0.0 if fabs(offset) <= ROUNDED or fabs(offset) * c.dt <= slack(c, t) else offset
 
 
 cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) noexcept nogil:
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
-    off = beside_place(c, t, offset)
-    c.off += ((1.0 if fabs(off) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
-    if whole > 1.0 or off != 0.0:
+    c.off += ((1.0 if fabs(offset) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
+    if whole > 1.0 or fabs(offset) > ROUNDED:
         c.odd = 1
     seen = _remembered(c, t, offset)
     c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
@@ -174,111 +105,42 @@ cdef double _remembered(Clock* c, const Table* t, double offset) noexcept nogil:
     return c.fitted
 
 
-cdef void begin_anew(Clock* c) noexcept nogil:
-    """The step was found anew, from the last stamps."""
-    c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0
+# Another grid.
 
 
-cdef long long check_grid(Clock* c, const Table* t, bint true) noexcept nogil:
+cdef bint _check_due(long long count) noexcept nogil:
+    """Whether the grid is looked for after this many stamps: 3, 4, 6, 8, 12, 16, 24, … and then every `QUARTER`."""
+    if count > RECENT:
+        return count % QUARTER == 0
+    cdef long long power = 1
+    while power * 2 <= count:
+        power *= 2
+    return count >= 3 and (count == power or 2 * count == 3 * power)
+
+
+cdef long long check_grid(Clock* c, const Table* t) noexcept nogil:
     """Whether the stamps still fit the grid, if a check is due; where not, `found` is the step to go on with, and
-    `start` its newest place.
-
-    true: whether values have turned out to be taken at their very stamps, where these jitter.
-    """
-    cdef double times[RECENT]
-    if c.jumps >= t.clock.late:
-        respace(c, t)
-        c.found, c.start, c.unit, c.jumps = c.jump, c.last, 0.0, 0
-        return ANOTHER
-    if c.odd == 0 or not check_due(c.count):
+    `start` its newest place."""
+    cdef double times[HALF]
+    if c.odd == 0 or not _check_due(c.count):
         return FINE
     cdef bint young = c.count <= RECENT
     cdef bint fine = c.irregular == 0 and c.off <= t.clock.irregular and c.coarse < QUARTER
-    cdef long long found = 0
-    if not fine or (c.unit == 0.0 and young):
-        n = min(c.count, RECENT)
-        for i in range(n):
-            times[i] = c.recent[(c.count - n + i) % RECENT]
-            if i > 0 and times[i] < times[i - 1]:
-                return FINE
-        c.found, c.start, c.unit = rounded_grid(t, times, n)
-        if c.unit > 0.0:
-            c.odd = 0
-            return ANOTHER
-        if not fine or c.given == 0:
-            for i in range(max(n - HALF, 0), n):
-                if found == 0 or times[i] > times[found - 1]:
-                    times[found] = times[i]
-                    found += 1
-            return _verdict(c, t, true, times, found, young) if found >= 3 else FINE
-    c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
-    c.found, c.start = c.dt, c.grid
-    return NONE if true else FINE
-
-
-cdef long long _verdict(
-    Clock* c, const Table* t, bint true, const double* times, long long n, bint young
-) noexcept nogil:
-    """What the last stamps, in rising order, ask for."""
+    if fine and not (young and c.given == 0):
+        c.odd = 1 if c.coarse > 0 or c.off > 0.0 else 0
+        return FINE
+    n = min(c.count, HALF)
+    for i in range(n):
+        times[i] = c.recent[(c.count - n + i) % RECENT]
     c.found, miss = fit_grid(t, times, n)
     c.found, c.start = min(c.found, 2.0 * LARGEST_TIME), c.last  # stamps lie no farther apart
     cdef bint regular = miss < t.clock.close
     cdef bint same = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
-        return ANOTHER if c.irregular and (miss < ROUNDED or not true) else FINE
+        return ANOTHER if c.irregular else FINE
     if not regular and (n < EIGHTH or (c.irregular and same)):
         return FINE
     return ANOTHER if regular else NONE
-
-
-# Grids.
-
-
-cdef (double, double, double) rounded_grid(const Table* t, const double* times, long long n) noexcept nogil:
-    """An even grid whose times, rounded to whole units, the newest of these are: its step, newest place and that unit;
-    all 0 where there is none.
-
-    Rounding makes two lengths of intervals, a unit apart, so evenly mixed that every stamp is within half a unit of a
-    straight line. Holes in a grid of one unit look like that too if they come evenly; they are not so many then. Where
-    one length is rare, rounding is jitter of a small part of a step, which the grid averages out.
-    """
-    unit, fuzz = 0.0, max(1e-3 * (times[n - 1] - times[0]) / n, 8.0 * spacing(fabs(times[n - 1])))
-    for i in range(1, n):
-        unit = _common_unit(times[i] - times[i - 1], unit, fuzz)
-    if not unit > fuzz:
-        return 0.0, 0.0, 0.0
-    first, shortest, longest = n - 1, INFINITY, -INFINITY
-    while first > 0:
-        interval = times[first] - times[first - 1]
-        if max(longest, interval) - min(shortest, interval) > 1.5 * unit:
-            break
-        shortest, longest, first = min(shortest, interval), max(longest, interval), first - 1
-    count, across, along = n - first, 0.0, 0.0
-    middle, mean = 0.5 * (count - 1), 0.0
-    cdef long long larger = 0
-    for i in range(count):
-        mean += (times[first + i] - times[first]) / count
-        if i > 0 and times[first + i] - times[first + i - 1] > shortest + 0.5 * unit:
-            larger += 1
-    for i in range(count):
-        across += (i - middle) * (times[first + i] - times[first] - mean)
-        along += (i - middle) * (i - middle)
-    if count < QUARTER or min(larger, count - 1 - larger) < t.clock.irregular * count:
-        return 0.0, 0.0, 0.0
-    dt = across / along
-    if dt > 2.0 * LARGEST_TIME:  # stamps that were moved apart
-        return 0.0, 0.0, 0.0
-    for i in range(count):
-        if fabs(times[first + i] - times[first] - mean - dt * (i - middle)) > t.clock.rounded * unit:
-            return 0.0, 0.0, 0.0
-    return dt, times[first] + mean + dt * middle, unit
-
-
-cdef double _common_unit(double a, double b, double fuzz) noexcept nogil:
-    """The largest number that both are multiples of, to within `fuzz` (Euclid)."""
-    while b > fuzz:
-        a, b = b, fabs(a - floor(a / b + 0.5) * b)
-    return a
 
 
 cdef void sort_numbers(double* x, long long count) noexcept nogil:
@@ -296,7 +158,7 @@ cdef (double, double) fit_grid(const Table* t, const double* times, long long n)
     median interval and 1 where none fits. Tried are the median interval and the shortest usual one, whole and in up to
     `PARTS` parts: a sensor may report every few steps of its clock.
     """
-    cdef double intervals[RECENT]
+    cdef double intervals[HALF]
     cdef double steps[TRIED]
     count = n - 1
     for i in range(count):
@@ -316,7 +178,7 @@ cdef (double, double) fit_grid(const Table* t, const double* times, long long n)
 
 cdef (double, double) _fit_step(const double* times, long long n, double step) noexcept nogil:
     """Least squares for a grid whose step is about `step`: the step, and the mean distance of the times from it."""
-    cdef double place[RECENT]
+    cdef double place[HALF]
     dt, miss = step, 0.0
     for _ in range(3):
         for i in range(1, n):

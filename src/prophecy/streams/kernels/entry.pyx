@@ -42,7 +42,6 @@ include "step.pyx"
 include "clock.pyx"
 include "times.pyx"
 include "ahead.pyx"
-include "parts.pyx"
 
 
 cdef class Streams:
@@ -172,16 +171,14 @@ cdef class Streams:
                     &stream, self._table, time[k], value[k], &where, &room
                 )
 
-    def slopes(self, out, shares):
-        """Derivatives per sample into out (series,), and the share of each readout in what is not the season's slope
-        into shares (series, constructed members)."""
-        found, part = numbers(out, "out", self.count), numbers(shares, "shares", self.count * FIXED)
+    def slopes(self, out):
+        """Derivatives per sample into out (series,)."""
+        found = numbers(out, "out", self.count)
         cdef Py_ssize_t i
         with nogil:
             for i in range(self.count):
                 stream = self.row(i)
-                alone = bank_slope(stream.r, self._table, part + i * FIXED)
-                found[i] = seasonal_slope(stream.r, stream.ring, self._table, alone)
+                found[i] = seasonal_slope(stream.r, stream.ring, self._table, bank_slope(stream.r, self._table))
 
     cdef int _check(self, const long long* which, Py_ssize_t n) except -1:
         for k in range(n):
@@ -205,8 +202,3 @@ cdef long long _rarest(const Record* r) noexcept nogil:
         if r.alarm_tail[i] < r.alarm_tail[best]:
             best = i
     return best
-
-
-def layout():
-    """How the compiler laid the records out, by name: bytes of each, and where each field begins."""
-    return layouts()

@@ -73,14 +73,6 @@ cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
     return <Record*> _memory(array, "records", sizeof(Record), count, "", True)
 
 
-cdef inline Ahead* ahead_of(object array) except NULL:
-    return <Ahead*> _memory(array, "state", sizeof(Ahead), 1, "", True)
-
-
-cdef inline Waiting* waiting_of(object array, Py_ssize_t count) except NULL:
-    return <Waiting*> _memory(array, "waiting", sizeof(Waiting), count, "", True)
-
-
 cdef inline Clock* clocks_of(object array, Py_ssize_t count) except NULL:
     return <Clock*> _memory(array, "clocks", sizeof(Clock), count, "", True)
 

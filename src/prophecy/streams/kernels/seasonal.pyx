@@ -100,20 +100,16 @@ cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
 
 cdef void learn_seasonal(Record* r, const Table* t, double difference, double part) noexcept nogil:
     """Learn from the change that was forecast: `difference` from the newest value to this one, over 1/part steps."""
-    if r.season_on == 0:
-        return
-    r.season_sums[0] += fabs(difference - r.season_alone) * part
-    r.season_sums[1] += fabs(difference - r.shrink_ahead[0]) * part
-    learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
-    r.season_seen += 1
+    if r.season_on == 1:
+        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
+        r.season_seen += 1
 
 
 cdef double advance_seasonal(Record* r, const double* ring, const Table* t) noexcept nogil:
     """The forecast of the next change by all members that are awake; the ring holds `r.count` values by now."""
     top, whole = mixed(r.weight, r.scale, r.prediction, BANK)
-    r.season_alone = top / whole
     if r.season_on == 0:
-        return r.season_alone
+        return top / whole
     fill_features(r, ring, t, r.count, min(r.count, RING), 1)
     predict_seasonal(r, t)
     more, others = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
@@ -189,11 +185,8 @@ cdef void check_seasons_now(
     cdef bint was_on = r.season_on == 1
     cdef bint changed = False
     cdef bint others = not was_on
-    cdef bint stays = was_on and periods[0] == 0.0 and r.season_sums[1] < t.seasonal.useful * r.season_sums[0]
     for s in range(2):
         before = r.season_periods[s]
-        if stays:
-            periods[s], strengths[s] = before, r.season_strength[s]
         # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
         changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
@@ -209,7 +202,6 @@ cdef void check_seasons_now(
         wake(r, t.seasonal.joined)
     elif was_on and not on:
         wake(r, 1.0)
-    r.season_sums[0], r.season_sums[1] = 0.0, 0.0
 
 
 cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:

@@ -301,36 +301,21 @@ cdef double _slopes(const Record* r, const Table* t, double* error) noexcept nog
     return least
 
 
-cdef double _path_error(const Record* r) noexcept nogil:
-    """Estimated mean squared error of the slope of the path: a quarter of both its ends' and a sixth of the third
-    difference, squared. The latter holds noise too, so it is careful."""
-    return 0.5 * r.error_scale + r.scale[PARABOLA] / 36.0
-
-
-cdef double slope_shares(const Record* r, const Table* t, double* shares) noexcept nogil:
-    """Shares of the derivative readouts, by (estimated error)⁻², into `shares`; returns that of the path. All add up to
-    1."""
-    path = _path_error(r)
+cdef double bank_slope(const Record* r, const Table* t) noexcept nogil:
+    """The derivative per sample at the newest value, by shares of (estimated error)⁻²; NaN before the first."""
+    cdef double shares[FIXED]
+    if r.count == 0:
+        return NAN
+    # Of the path from the value before the newest to the forecast: a quarter of both its ends' and a sixth of the third
+    # difference, squared. The latter holds noise too, so it is careful.
+    path = 0.5 * r.error_scale + r.scale[PARABOLA] / 36.0
     least = min(_slopes(r, t, shares), path)
+    whole = (least / path) * (least / path) if path > 0.0 else 0.0
+    total = 0.5 * (r.change - r.feature[1]) * whole
     for i in range(FIXED):
         ratio = least / max(shares[i], 1e-300)
         shares[i] = (ratio * ratio if shares[i] > 0.0 else 1.0) * t.sloped[i]
-    along = (least / path) * (least / path) if path > 0.0 else 0.0
-    total = along
-    for i in range(FIXED):
-        total += shares[i]
-    for i in range(FIXED):
-        shares[i] /= total
-    return along / total
-
-
-cdef double bank_slope(const Record* r, const Table* t, double* shares) noexcept nogil:
-    """The derivative per sample at the newest value; NaN before the first."""
-    if r.count == 0:
-        for i in range(FIXED):
-            shares[i] = 0.0
-        return NAN
-    total = 0.5 * (r.change - r.feature[1]) * slope_shares(r, t, shares)
+        whole += shares[i]
     for i in range(SHORTS):
         read_out = 0.0
         for j in range(1, LAGS):
@@ -342,4 +327,4 @@ cdef double bank_slope(const Record* r, const Table* t, double* shares) noexcept
             for k in range(ORDER):
                 read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w][k][i]
             total += shares[SHORTS + w * LONGS + i] * read_out
-    return total
+    return total / whole

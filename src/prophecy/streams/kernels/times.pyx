@@ -4,86 +4,52 @@ On a grid (`clock`) a value belongs to the place nearest to its stamp. A stamp b
 which the value was really taken: then forecasts are moved from the place to the stamp, and values back, along the line
 to the forecast. The reading whose forecasts had the smaller squared errors lately is used.
 
-At irregular times, and where true stamps jitter about a grid and the signal is smooth, a place gets its value from the
-polynomial through the last samples, of the odd degree 1 … 13 that predicted each sample best from its neighbours lately.
-A moment between places lies on the polynomial through the bank's steps around it, plus the part of the newest sample's
-distance from that path that has turned out to persist.
+At irregular times a place gets its value from the cubic through the last samples, and a moment between places lies on
+the cubic through the bank's steps around it.
 """
 
 cdef enum:
-    POINTS = NODES + 2
-
-# Polynomials through samples.
+    POINTS = 4  # that a cubic goes through
 
 
-cdef double neville(const double* x, const double* y, long long count, double at, double* found) noexcept nogil:
-    """found[i]: the polynomial through the first i + 1 of `count` points, at `at` (Neville's scheme). Returns the last."""
+cdef double through(const double* x, const double* y, long long count, double at) noexcept nogil:
+    """The polynomial through so many points, at `at` (Neville's scheme)."""
     cdef double row[POINTS]
     for i in range(count):
         row[i] = y[i]
         for j in range(i - 1, -1, -1):
             row[j] = row[j + 1] + (row[j] - row[j + 1]) * ((at - x[i]) / (x[j] - x[i]))
-        found[i] = row[0]
-    return found[count - 1]
+    return row[0]
 
 
 cdef long long nodes(
-    const Clock* c, Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
+    const Clock* c, const Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
 ) noexcept nogil:
     """A sample and the known ones before it, newest first, out of the first `count`: their times in steps after it and
-    their values; returns how many. How well the second is predicted from its neighbours by each degree is noted.
-
-    Samples closer than `apart` to the one after them are passed over, and none is taken from beyond a hole.
+    their values; returns how many. Samples closer than `apart` to the one after them are passed over, and none is taken
+    from beyond a hole.
     """
-    cdef double others_x[POINTS]
-    cdef double others_y[POINTS]
-    cdef double tried[POINTS]
     cdef long long found = 1
     x[0], y[0] = 0.0, value
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > 1.0 + t.clock.hole or found == NODES + 1:
+        if x[found - 1] - at > 1.0 + t.clock.hole or found == POINTS:
             break
         if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
             continue
         x[found], y[found] = at, s.value[place]
         found += 1
-    if found < 3:
-        return found
-    others_x[0], others_y[0] = x[0], y[0]
-    for i in range(2, found):
-        others_x[i - 1], others_y[i - 1] = x[i], y[i]
-    neville(others_x, others_y, found - 1, x[1], tried)
-    s.seen += 1
-    rate = 1.0 / min(s.seen, HALF)
-    for k in range(DEGREE_COUNT):
-        # What cannot be tried for lack of samples is as bad as the straight line.
-        error = tried[DEGREES[k] if DEGREES[k] < found - 1 else 1] - y[1]
-        s.fit[k] += (min(error * error, SQUARED) - s.fit[k]) * rate
     return found
 
 
-cdef long long best_fit(const Samples* s, const Table* t) noexcept nogil:
-    """Which of `DEGREES` has done best lately; a higher one only where it is clearly better."""
-    cdef long long best = 0
-    if s.seen >= EIGHTH:
-        for k in range(1, DEGREE_COUNT):
-            if s.fit[k] < t.clock.smoother * s.fit[best]:
-                best = k
-    return best
-
-
-cdef double on_place(const double* x, const double* y, long long count, double at, long long power) noexcept nogil:
-    """The polynomial of degree `power` (or as many as the points allow) at `at`, no farther from the two newest
-    samples than the samples differ."""
-    cdef double found[POINTS]
-    used = min(count, power + 1)
+cdef double on_place(const double* x, const double* y, long long count, double at) noexcept nogil:
+    """The cubic through these samples at `at`, no farther from the two newest than the samples differ."""
     lowest, highest = y[0], y[0]
-    for i in range(used):
+    for i in range(count):
         lowest, highest = min(lowest, y[i]), max(highest, y[i])
     before, width = y[1] if count > 1 else y[0], highest - lowest
-    return min(max(neville(x, y, used, at, found), min(y[0], before) - width), max(y[0], before) + width)
+    return min(max(through(x, y, count, at), min(y[0], before) - width), max(y[0], before) + width)
 
 
 # Stamps off the grid.
@@ -94,15 +60,6 @@ cdef bint taken_then(const Samples* s, const Table* t) noexcept nogil:
     return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
 
 
-cdef bint is_smooth(const Record* r, const Clock* c, const Samples* s, const Table* t) noexcept nogil:
-    """Whether values were taken at their stamps, and polynomials beyond the cubic, or any exact to rounding, bring them
-    to the grid."""
-    if s.seen < QUARTER or c.irregular == 0 and (s.compared < QUARTER or not taken_then(s, t)):
-        return False
-    best = best_fit(s, t)
-    return DEGREES[best] > PATH or s.fit[best] < ROUNDED * (r.scale[0] if c.irregular else s.reading[AS_NOISE])
-
-
 cdef double shift_along(const Record* r, double expected, double offset) noexcept nogil:
     """What the forecast `expected` changes if the value was taken `offset` steps late: along the line from the newest
     value, no steeper than twice the last steps, so that one wild forecast moves no value far."""
@@ -110,12 +67,8 @@ cdef double shift_along(const Record* r, double expected, double offset) noexcep
     return offset * min(max(expected - r.lag[0], -steepest), steepest)
 
 
-cdef double placed_value(
-    const Record* r, const Table* t, const Clock* c, Samples* s, double time, double value, double offset
-) noexcept nogil:
+cdef double placed_value(const Record* r, const Table* t, Samples* s, double value, double offset) noexcept nogil:
     """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
-    cdef double x[POINTS]
-    cdef double y[POINTS]
     ahead = expected(r, t)
     cdef bint moved = taken_then(s, t)
     by = shift_along(r, ahead, offset)
@@ -125,7 +78,6 @@ cdef double placed_value(
         for reading in range(READINGS):
             error = bounded(value - ahead - (by if reading == THEN else 0.0))
             s.reading[reading] += (error * error - s.reading[reading]) * rate
-    nodes(c, s, t, c.count, time, value, x, y)
     return value - by if moved else value
 
 
@@ -142,7 +94,7 @@ cdef Record* copied(const Stream* stream, Room* room) noexcept nogil:
 
 cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* t, long long steps) noexcept nogil:
     """So many missing values; returns how many of them were worth a step each."""
-    walked = steps_worth(c, t, steps)
+    walked = steps_worth(c, steps)
     for _ in range(walked):
         step(r, ring, t, NAN)
     if walked < steps and r.count > 0:
@@ -150,37 +102,22 @@ cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* 
     return walked
 
 
-cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
-    """The path of the bank's steps at `time`, how far the newest sample lies from it, and how far it is there from a
-    straight line: a measure of what is not known about the signal between two steps."""
-    c, s, q, off = stream.c, stream.s, stream.r, 0.0
-    ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
-    power = max(DEGREES[best_fit(s, t)], PATH) if c.irregular else PATH
-    top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    if c.irregular and newest > 1e-9:
-        off = s.known - _along(q, t, 1, power, min(newest, 1.0))
-    if top > 1:
-        q = copied(stream, room)
-        miss_steps(q, room.ring, c, t, top - 1)
-    ahead = min(max(ahead, top - 1.0), <double> top)
-    path = _along(q, t, top, power, ahead)
-    return path, off, fabs(path - _along(q, t, top, 1, ahead))
-
-
-cdef double _along(Record* r, const Table* t, long long steps, long long power, double at) noexcept nogil:
-    """The polynomial through the forecast for `steps` and the values before it, `at` steps ahead."""
+cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`, and how far it is there from a straight line: a measure of what is not
+    known about the signal between two steps."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    cdef double found[POINTS]
-    for i in range(power + 1):
-        x[i], y[i] = steps - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    return neville(x, y, power + 1, at, found)
-
-
-cdef double carried(const Samples* s) noexcept nogil:
-    """The part of the newest sample's distance from the path that persists: the least squares of errors on distances,
-    none at least and all of it at most."""
-    return min(max(s.carry[0] / s.carry[1], 0.0), 1.0) if s.carry[1] > 0.0 else 0.0
+    c, r = stream.c, stream.r
+    ahead = (time - c.grid) / c.dt
+    top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
+    if top > 1:
+        r = copied(stream, room)
+        miss_steps(r, room.ring, c, t, top - 1)
+    ahead = min(max(ahead, top - 1.0), <double> top)
+    for i in range(POINTS):
+        x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
+    path = through(x, y, POINTS, ahead)
+    return path, fabs(path - through(x, y, 2, ahead))
 
 
 cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
@@ -210,17 +147,16 @@ cdef (double, double, double) forecast_at(
     if is_far(c, t, time):
         # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
         return judged_by(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
-    steps, offset = place_of(c, t, time)
-    offset = beside_place(c, t, offset)
+    steps, offset = place_of(c, time)
     if c.irregular or fabs(offset) > t.clock.off:
-        path, off, bent = path_at(stream, t, time, room)
+        path, bent = path_at(stream, t, time, room)
         more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
-        return judged_by(r, t, path + carried(s) * off, widening(r, c, s, t, time), more, value, where)
+        return judged_by(r, t, path, widening(r, c, s, t, time), more, value, where)
     if steps > 1.0:
         r = copied(stream, room)
         miss_steps(r, room.ring, c, t, truncated(steps) - 1)
     mean, half = read_next(r, t, where)
-    if offset != 0.0 and taken_then(s, t):
+    if taken_then(s, t):
         mean += shift_along(r, mean, offset)
     return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
 
@@ -229,17 +165,11 @@ cdef (double, double, double) forecast_next(
     const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
 ) noexcept nogil:
     """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late."""
-    c = stream.c
-    newest = c.last if c.irregular else c.grid
-    if isnan(time):
-        time = newest + c.dt
-    elif c.count > 0 and not is_far(c, t, time):
-        passed, steps = understood(c, t, time)
-        if steps > 0.0:
-            time = newest + steps * c.dt
-        elif passed == 0.0:
-            return NAN, NAN, NAN
-    return forecast_at(stream, t, time, value, where, room)
+    c, at = stream.c, when(stream.c, t, time)
+    if isnan(at):
+        return NAN, NAN, NAN
+    # The interval for a wild stamp is that of a hole, until the clock turns out to have been set.
+    return forecast_at(stream, t, time if c.count > 0 and is_far(c, t, time) else at, value, where, room)
 
 
 # Values.
@@ -258,59 +188,55 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     """A value with a stamp (NaN: one step after the value before). Returns the seconds since the value before: 0 where
     it is late, NaN for the first."""
     c, s = stream.c, stream.s
-    if isnan(time):
-        time = next_time(c, s)
-    passed = arrival(c, s, t, time)
-    if passed == 0.0:
+    cdef bint first = c.count == 0
+    at = arrival(c, s, t, time)
+    if isnan(at):
         _take_late(stream, t, time, value)
         s.alarm = NAN
-        if time != c.last or value == s.known:
-            return passed
-        s.value[c.count % RECENT] = value
-        keep_twice(c)
+        return 0.0
+    passed = NAN if first else at - c.last
+    if c.irregular:
+        value = take_sample(stream, t, c.count, at, value, room)
     else:
-        if c.irregular:
-            value = take_sample(stream, t, c.count, time, value, room)
-        else:
-            take_on_grid(stream, t, time, value)
-        s.value[c.count % RECENT] = value
-        if not isnan(value):
-            s.newest, s.known = time, value
-        note_stamp(c, t, time)
-    verdict = check_grid(c, t, is_smooth(stream.r, c, s, t))
+        take_on_grid(stream, t, at, value)
+    s.value[c.count % RECENT] = value
+    if not isnan(value):
+        s.newest, s.known = at, value
+    note_stamp(c, at)
+    verdict = check_grid(c, t)
     if verdict != FINE:
         start_grid_over(stream, t, verdict, room)
     return passed
+
+
+cdef long long _behind(const Stream* stream, const Table* t, double time) noexcept nogil:
+    """How many places before the newest one a late stamp belongs to; -1 where it belongs to none that is kept."""
+    r, c = stream.r, stream.c
+    steps = (c.grid - time) / c.dt if c.dt > 0.0 and not c.irregular else -1.0
+    back = floor(steps + 0.5)
+    return <long long> back if 0.0 <= back < min(r.count, RING) and fabs(steps - back) <= t.clock.off else -1
 
 
 cdef bint came_before(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
     """Whether this very value came at this very time before: it is among the last samples, or its place in the ring
     holds it. A sender repeats itself; its clock was not set back."""
     r, c, s = stream.r, stream.c, stream.s
-    if not (c.count > 0 and time <= c.last) or understood(c, t, time)[0] > 0.0:
+    if not time <= c.last or not isnan(when(c, t, time)):
         return False
     for i in range(min(c.count, RECENT)):
         if c.recent[i] == time and (s.value[i] == value or isnan(s.value[i]) and isnan(value)):
             return True
-    steps = (c.grid - time) / c.dt if c.dt > 0.0 else -1.0
-    back = floor(steps + 0.5)
-    if c.irregular or not 0.0 <= back < min(r.count, RING) or fabs(steps - back) > t.clock.off:
-        return False
-    ago = <long long> back
-    if is_missing(r, ago):
-        return isnan(value)
+    ago = _behind(stream, t, time)
+    if ago < 0 or is_missing(r, ago):
+        return ago >= 0 and isnan(value)
     return stream.ring[(r.count - 1 - ago) % RING] == value
 
 
 cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
     """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
     seasons and forecasts read, and among the lags."""
-    r, c = stream.r, stream.c
-    back = floor((c.grid - time) / c.dt + 0.5) if c.dt > 0.0 else 0.0
-    if isnan(value) or c.irregular or not r.gap < back < min(r.count, RING):
-        return
-    ago = <long long> back
-    if fabs((c.grid - time) / c.dt - back) > t.clock.off or not is_missing(r, ago):
+    r, ago = stream.r, _behind(stream, t, time)
+    if isnan(value) or ago <= r.gap or not is_missing(r, ago):
         return
     place = (r.count - 1 - ago) % RING
     stream.ring[place] = value
@@ -326,12 +252,11 @@ cdef void take_on_grid(const Stream* stream, const Table* t, double time, double
     if c.count == 0:
         c.grid = time
     else:
-        steps, beside = place_of(c, t, time)
-        offset = beside_place(c, t, beside)
-        follow_stamp(c, t, beside, steps)
+        steps, offset = place_of(c, time)
+        follow_stamp(c, t, offset, steps)
     c.walked += miss_steps(r, stream.ring, c, t, <long long> min(steps, t.clock.longest_hole) - 1)
-    if offset != 0.0 and r.count > 0 and not isnan(value):
-        value = placed_value(r, t, c, stream.s, time, value, offset)
+    if fabs(offset) > ROUNDED and r.count > 0 and not isnan(value):
+        value = placed_value(r, t, stream.s, value, offset)
     take_step(stream, t, value)
 
 
@@ -352,9 +277,8 @@ cdef double take_sample(
     s.alarm = NAN
     if not isnan(value):
         s.alarm = 0.0
-        path, off, _ = path_at(stream, t, time, room)
-        wider = widening(r, c, s, t, time)
-        error = value - path - carried(s) * off
+        path, _ = path_at(stream, t, time, room)
+        wider, error = widening(r, c, s, t, time), value - path
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
         elif s.doubts < 2:
@@ -365,9 +289,6 @@ cdef double take_sample(
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
             calibrate(r, t, error / wider)
-            error, off, rate = bounded(value - path), bounded(off), 1.0 / min(max(s.seen, 1), HALF)
-            s.carry[0] += (error * off - s.carry[0]) * rate
-            s.carry[1] += (off * off - s.carry[1]) * rate
             _fill_places(stream, t, time, x, y, found, places)
             return value
         note_gap(r, t, (time - s.newest) / c.dt, error)
@@ -389,7 +310,7 @@ cdef void _fill_places(
     memcpy(quantiles, r.quantile, sizeof(quantiles))
     for _ in range(places):
         c.grid += c.dt
-        at = s.known if r.hold else on_place(x, y, found, (c.grid - time) / c.dt, DEGREES[best_fit(s, t)])
+        at = s.known if r.hold else on_place(x, y, found, (c.grid - time) / c.dt)
         take_step(stream, t, at)
         s.alarm = max(s.alarm, doubt)
     r.error_scale, r.error_peak, r.last_error_peak, r.tail = scale, peak, last_peak, tail
@@ -403,40 +324,29 @@ cdef void start_grid_over(const Stream* stream, const Table* t, long long verdic
     """Go on as `check_grid` found: on another grid, or interpolated to it. Where the step has changed, what was learned
     per step is void, and the values kept are taken in anew."""
     r, c, s = stream.r, stream.c, stream.s
-    cdef double places[RECENT]
     cdef bint anew = fabs(c.found / c.dt - 1.0) >= t.clock.changed
     if not anew and c.irregular and (c.last - c.grid) / c.dt > 0.5:
         take_step(stream, t, s.value[(c.count - 1) % RECENT])
-    begin_anew(c)
-    c.dt, c.grid, c.irregular, c.off, c.coarse = c.found, c.start, verdict == NONE, 0.0, 0
+    c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0  # the step is that of the last stamps
+    c.dt, c.grid, c.irregular, c.off, c.coarse, c.odd = c.found, c.start, verdict == NONE, 0.0, 0, 1
     s.compared = 0
     if not anew and r.count > 0:
         return
     renew(stream, t)
-    s.seen = 0
-    memset(s.fit, 0, sizeof(s.fit))
-    memset(s.carry, 0, sizeof(s.carry))
-    first = max(c.count - RECENT, 0)
-    for k in range(first + 1, c.count):
-        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > t.clock.longest_hole * c.dt:
-            first = k
-    newest, known, alarm, s.newest = s.newest, s.known, s.alarm, NAN
-    before = 1.0
-    for k in range(c.count - 1, first - 1, -1):
-        steps = (c.recent[k % RECENT] - c.grid) / c.dt
-        # Of rounded stamps the place before the next one's is taken if it is among theirs.
-        before = before - 1.0 if fabs(steps - before + 1.0) * c.dt <= slack(c, t) else floor(steps + 0.5)
-        places[k - first] = before
-    for k in range(first, c.count):
-        time, value, place = c.recent[k % RECENT], s.value[k % RECENT], places[k - first]
+    newest, known, alarm, s.newest, before = s.newest, s.known, s.alarm, NAN, INFINITY
+    for k in range(max(c.count - RECENT, 0), c.count):
+        time, value = c.recent[k % RECENT], s.value[k % RECENT]
         if c.irregular:
             take_sample(stream, t, k, time, value, room)
             if not isnan(value):
                 s.newest, s.known = time, value
-        elif k + 1 == c.count or places[k + 1 - first] > place:
-            c.walked += miss_steps(r, stream.ring, c, t, truncated(place - before) - 1)
+            continue
+        place = floor((time - c.grid) / c.dt + 0.5)
+        if place - before > 1.0:
+            c.walked += miss_steps(r, stream.ring, c, t, truncated(min(place - before, t.clock.longest_hole)) - 1)
+        if place != before:
             take_step(stream, t, value)
-            before = place
+        before = place
     s.newest, s.known, s.alarm = newest, known, alarm
 
 
