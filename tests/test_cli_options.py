@@ -41,7 +41,7 @@ def test_an_option_that_two_commands_share_takes_the_same_kind_of_value() -> Non
             if name.startswith("--") and name not in OWN:
                 kinds[name][command] = " ".join(str(one) for one in get_args(kind) or (kind,) if one is not type(None))
     several = {name: by for name, by in kinds.items() if len(by) > 1}
-    assert {"--key", "--time", "--level", "--out", "--horizon", "--dt"} <= {*several}
+    assert {"--key", "--time", "--level", "--out", "--horizon"} <= {*several}
     assert {name: by for name, by in several.items() if len({*by.values()}) > 1} == {}
 
 
