@@ -14,7 +14,6 @@ pytest.importorskip("typer")
 from prophecy.commands._journal import Journal
 
 PLAN = {"level": 0.9, "horizon": 1}
-ABOUT = {"names": ["v"], "parts": ["point"]}
 
 
 @pytest.fixture
@@ -28,17 +27,16 @@ def stopped(tmp_path):
 
 
 def interrupted(journal):
-    journal.add("a", np.array([1.5]), ABOUT)
-    journal.add("b", np.array([2.5]), ABOUT)
+    journal.add("a", np.array([1.5]))
+    journal.add("b", np.array([2.5]))
     raise KeyboardInterrupt
 
 
 def test_a_run_that_was_stopped_has_its_answers(stopped):
     with Journal(stopped, PLAN, True) as journal:
         assert (journal.kept, journal.done()) == (2, {"a", "b"})
-        assert journal.first("b").rows.tolist() == [2.5]
-        assert journal.first("b").about == ABOUT
-        assert journal.first("c") is None
+        assert journal.rows("b", (1, 1)).tolist() == [[2.5]]
+        assert journal.rows("c", (1, 1)) is None
     assert not list(stopped.parent.iterdir())
 
 
@@ -46,18 +44,26 @@ def test_a_part_of_another_question_or_kind_is_refused(stopped):
     with pytest.raises(ValueError, match="made with another level; leave out --resume"):
         Journal(stopped, {**PLAN, "level": 0.5}, True)
     part = stopped.with_name("o.csv.part")
-    for about in ("[1, 2", "null", "7", '{"names": 3}', '{"names": [{}]}'):
+    for rows in (None, "[1, 2", 7, b"\0" * 7, b"\0" * 16):
         with sqlite3.connect(part) as file:
-            file.execute("UPDATE answers SET about = ?", (about,))
+            file.execute("UPDATE answers SET rows = ?", (rows,))
         file.close()
         with pytest.raises(ValueError, match="no part of such a run"):
-            Journal(stopped, PLAN, True).first("a")
+            Journal(stopped, PLAN, True).rows("a", (1, 1))
     for plan in (None, "[1]", b"\xff", "[" * 100_000):
         with sqlite3.connect(part) as file:
             file.execute("UPDATE plan SET text = ?", (plan,))
         file.close()
         with pytest.raises(ValueError, match="no part of such a run"):
             Journal(stopped, PLAN, True)
+    with sqlite3.connect(part) as file:
+        file.execute("ALTER TABLE answers RENAME TO kept")
+        file.execute(
+            "CREATE VIEW answers AS WITH RECURSIVE n(series) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT * FROM n"
+        )
+    file.close()
+    with pytest.raises(ValueError, match="no part of such a run"):  # and at once
+        Journal(stopped, PLAN, True)
     part.write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):
         Journal(stopped, PLAN, True)

@@ -46,18 +46,14 @@ def test_streams_are_listed_with_their_newest_row(state, made):
     assert not made.with_name("absent").exists()
 
 
-def test_recent_rows_and_events_are_exported_as_they_were_answered(state, made, tmp_path):
-    code, _, err = state(made, "--export", tmp_path / "recent.csv", "--events", tmp_path / "events.csv")
+def test_events_are_written_as_they_were_raised(state, made, tmp_path):
+    code, _, err = state(made, "--events", tmp_path / "events.csv")
     assert code == 0
-    rows = list(csv.DictReader((tmp_path / "recent.csv").open()))
     with Fleet(made) as fleet:
-        recent, events = fleet.recent("pump"), fleet.events()
-    pump = [row for row in rows if row["key"] == "pump"]
-    assert [float(row["value"]) for row in pump] == recent.value.tolist()
-    assert [float(row["upper"]) for row in pump] == recent.upper.tolist()
-    assert len(rows) == len(pump) + 5
+        events = fleet.events()
     found = list(csv.DictReader((tmp_path / "events.csv").open()))
     assert [int(row["number"]) for row in found] == [event.number for event in events]
+    assert [float(row["score"]) for row in found] == [event.score for event in events]
     assert 50.0 in {float(row["value"]) for row in found}
     assert f"{len(found)} events" in err
 
@@ -104,8 +100,8 @@ def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):
     assert state(made, "--remove", "k0")[0] == 1
 
 
-def test_what_is_exported_and_removed_at_once_is_exported_first(state, made, tmp_path):
-    assert state(made, "--export", tmp_path / "all.csv", "--remove", "fan")[0] == 0
-    assert {row["key"] for row in csv.DictReader((tmp_path / "all.csv").open())} == {"fan", "pump"}
+def test_events_are_written_before_streams_are_removed(state, made, tmp_path):
+    assert state(made, "--events", tmp_path / "all.csv", "--remove", "pump")[0] == 0
+    assert {row["key"] for row in csv.DictReader((tmp_path / "all.csv").open())} == {"pump"}
     with Fleet(made) as fleet:
-        assert list(fleet) == ["pump"]
+        assert list(fleet) == ["fan"]

@@ -138,18 +138,11 @@ def test_units_signs_and_thousands_are_read_as_in_files(stream):
         ("\x00\u00ff", "csv", "is not a number"),
     ],
 )
-def test_malformed_lines_are_named_and_skipped_or_fatal(stream, tmp_path, bad, layout, says):
-    text = f"1\n{bad}\n2\n"
-    code, out, err = stream(text, "--format", layout)
+def test_malformed_lines_are_named_and_skipped(stream, bad, layout, says):
+    code, out, err = stream(f"1\n{bad}\n2\n", "--format", layout)
     assert code == 0
     assert re.search(f"line 2: .*{re.escape(says)}", err)
     assert len([row for row in out if not row.startswith("line")]) == 2
-    code, out, err = stream(text, "--format", layout, "--malformed", "fail", "--state", tmp_path / "s")
-    assert code == 1
-    assert len([row for row in out if not row.startswith("line")]) == 1
-    code, out, _ = stream("5\n", "--format", layout, "--state", tmp_path / "s")
-    assert code == 0
-    assert out[-1].replace('{"line": ', "").startswith("2")
 
 
 def test_gaps_are_answered_too(stream):
@@ -545,3 +538,36 @@ def test_an_input_without_any_value_is_said(stream):
 def test_a_code_for_no_value_is_a_gap(stream, layout):
     asked = ("--format", layout)
     assert stream("1\n-9999\n2\n", *asked, "--missing", "-9999") == stream("1\nnull\n2\n", *asked)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"places": {"value": -100}},
+        {"asked": {"column": 5, "key": "k", "time": None}},
+        {"asked": []},
+        {"lines": [1, 2, 3, 4]},
+        {"lines": [1]},
+        {"last": -7},
+    ],
+)
+def test_a_forged_note_in_a_state_is_refused_with_a_sentence(stream, tmp_path, change):
+    state, asked = tmp_path / "s", {"format": "csv", "column": None, "key": None, "time": None, "time-format": None}
+    note = {"first": 1, "last": 2, "lines": [1, 2], "places": {}, "asked": asked}
+    with Fleet(state) as fleet:
+        fleet.observe("value", [1.0, 2.0], note=json.dumps({**note, **change}).encode())
+    code, _, err = stream("1\n2\n3\n", "--state", state, "--column", "1", "--from-line", 1)
+    assert code == 1
+    assert "prophecy stream: " in err
+    assert "Traceback" not in err
+
+
+def test_answers_of_streams_that_were_removed_are_not_mistaken_for_others(stream, tmp_path):
+    text, options = "k,v\na,1\nb,2\na,3\n", ("--state", tmp_path / "s", "--key", "k", "--column", "v")
+    assert stream(text, *options)[0] == 0
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.remove("a")
+    code, _, err = stream(text, *options, "--from-line", 1)
+    assert code == 1
+    assert "streams were removed since; go on from 5" in err
+    assert stream("a,4\n", *options)[0] == 0

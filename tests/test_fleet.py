@@ -221,7 +221,7 @@ def test_arguments_of_the_wrong_shape_are_named():
     for call in (fleet.forecast, fleet.recent):
         with pytest.raises(KeyError, match="nobody"):
             call("nobody", 3)
-    for told in (fleet.explain, fleet.derivative, fleet.remove):
+    for told in (fleet.explain, fleet.model, fleet.remove):
         with pytest.raises(KeyError, match="nobody"):
             told("nobody")
     with pytest.raises(KeyError, match="nobody"):
@@ -272,7 +272,7 @@ def test_forecast_derivative_and_words_are_those_of_prophecy():
     model.observe(values, np.arange(200.0) / 10)
     fleet.observe("a", values, time=np.arange(200.0) / 10)
     np.testing.assert_array_equal(fleet.forecast("a", 5).point, model.forecast(5).point)
-    assert fleet.derivative("a") == model.derivative()
+    assert fleet.model("a").derivative() == model.derivative()
     assert fleet.explain("a") == model.explain()
 
 

@@ -149,7 +149,7 @@ def test_a_saturation_is_seen_along_the_smooth_path_where_powers_imitate_it():
     assert found is not None
     assert found.conclusive
     assert len(found.field.terms.kinds) > 0
-    assert found.found.evidence > powers.evidence + 20
+    assert found.found.evidence > powers.found.evidence + 20
 
 
 def test_a_library_of_the_users_own_has_the_first_word():

@@ -62,12 +62,14 @@ def run(*arguments):
     [
         ("--host", "0.0.0.0"),
         ("--host", "::"),
-        ("--host", "0.0.0.0", "--token", "short"),
+        ("--host", "0.0.0.0", "--token-file", "short"),
         ("--allow-host", "plant.example.org"),
         ("--level", "1"),
     ],
 )
-def test_what_would_be_unsafe_or_senseless_does_not_start(arguments):
+def test_what_would_be_unsafe_or_senseless_does_not_start(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short").write_text("short\n")
     done = run("--port", "0", *arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

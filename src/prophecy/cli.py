@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "forecast": "forecast", "anomalies": "anomalies", "backtest": "backtest", "equations": "equations",
-    "predict": "predict", "stream": "stream", "serve": "serve", "state": "state", "matrices": "matrices",
-    "reproduce": "elsewhere", "bench": "elsewhere",
+    "predict": "predict", "stream": "stream", "serve": "serve", "state": "state",
+    "reproduce": "reproduce",
 }  # fmt: skip
 """Modules of `prophecy.commands` by command, in the order of the help page: what newcomers look for comes first."""
 

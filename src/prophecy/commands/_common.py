@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, _interrupts.PIPE
 """Exit codes: a problem with the data, with the call; Ctrl-C; a reader of the output that left."""
 
-FIRST, EVERY = 5.0, 20.0  # seconds until the first line about progress, and between two, where there is no bar
+FIRST, EVERY = 5.0, 20.0  # seconds until the first line about progress, and between two
 CLOSED = "stdin is closed; pipe values into the command, or name a file"
 """What a command says where whoever started it has closed its input."""
 
 
 @contextlib.contextmanager
-def guarded(command: str, code: int = DATA) -> Iterator[None]:
-    """Turn the user's mistakes into one line on stderr and an exit code: no traceback, nothing half-written.
+def guarded(command: str, extra: str = "cli") -> Iterator[None]:
+    """Turn the user's mistakes into one line on stderr and an exit code: no traceback, nothing half-written. extra:
+    what the command needs installed.
 
     0 is success, 1 a problem with the data, 2 with the way the command was called, 130 Ctrl-C, 141 a reader that left.
     """
@@ -43,14 +44,14 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
         say(command, "stopped")
         raise typer.Exit(INTERRUPTED) from None
     except ModuleNotFoundError as error:
-        say(command, f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
+        say(command, f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[{extra}]'")
         raise typer.Exit(DATA) from None
     except FileNotFoundError as error:
         say(command, f"no such file: {error.filename}" if error.filename else str(error))
-        raise typer.Exit(code) from None
+        raise typer.Exit(DATA) from None
     except (ValueError, OSError, sqlite3.Error) as error:
         say(command, str(error))
-        raise typer.Exit(code) from None
+        raise typer.Exit(DATA) from None
 
 
 def say(command: str, message: str) -> None:
@@ -90,51 +91,27 @@ def show(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), title: str |
 
 
 class Progress:
-    """update(done) as work goes on; nothing is shown of work that is over at once. clock: seconds that only grow."""
+    """update(done) as work goes on: a line now and then, none for work that is over at once.
+
+    clock: seconds that only grow.
+    """
 
     def __init__(
         self, command: str, total: int, unit: str, show: bool = True, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._clock = clock
-        self._command, self._total, self._unit = command, total, unit
-        self._start = self._last = clock()
-        self._bar: Any = None
-        self._task: Any = None
-        self._shown = show and total > 0
-
-    def __enter__(self) -> Progress:
-        if self._shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            said = TextColumn("{task.description}", markup=False)
-            columns = (said, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(f"{self._total:,} {self._unit}", total=self._total)
-        return self
+        self._clock, self._command, self._total, self._unit = clock, command, total, unit
+        self._start, self._next, self._shown = clock(), FIRST, show
 
     def after(self, before: int) -> Callable[[int, int], None]:
         """A callback for work that begins when `before` items are done."""
         return lambda done, total: self.update(before + done)
 
     def update(self, done: int) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done)
-            return
-        now = self._clock()
-        waited = now - self._start
-        early = waited < FIRST or now - self._last < (EVERY if self._last > self._start else 0)
-        if not self._shown or not 0 < done < self._total or early:
-            return
-        self._last = now
-        left = waited * (self._total - done) / done
-        say(self._command, f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        waited = self._clock() - self._start
+        if self._shown and 0 < done < self._total and waited >= self._next:
+            self._next = waited + EVERY
+            left = waited * (self._total - done) / done
+            say(self._command, f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
 
 
 def _span(seconds: float) -> str:

@@ -1,18 +1,19 @@
 """The series a run has forecast so far: `--resume` goes on after Ctrl-C, a kill or a power cut.
 
-`OUT.part` is an SQLite file with the answers in the order they were made, written in a transaction now and then.
+`OUT.part` is an SQLite file with what was asked and the numbers of every answer, written in a transaction now and then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sqlite3
 import time
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +25,7 @@ from prophecy.frames.columns import Hints
 Array: TypeAlias = NDArray[np.float64]
 
 EVERY = 1.0  # seconds of finished series that a kill may cost
-SCHEMA = """
-CREATE TABLE plan (text TEXT);
-CREATE TABLE answers (number INTEGER PRIMARY KEY, series TEXT, about TEXT, rows BLOB);
-CREATE INDEX answers_series ON answers (series);
-"""
-
-
-class Kept(NamedTuple):
-    """The answer about a series: its numbers, and lists of what they are."""
-
-    rows: Array
-    about: dict[str, list[str]]
+SCHEMA = ("CREATE TABLE plan (text TEXT)", "CREATE TABLE answers (series TEXT PRIMARY KEY, rows BLOB)")
 
 
 class Journal:
@@ -59,26 +49,27 @@ class Journal:
         self._last = time.monotonic()
 
     def _begin(self, plan: dict[str, Any]) -> None:
-        if not self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._file.executescript(SCHEMA)
+        found = {made for (made,) in self._file.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        if not found:
+            for made in ("BEGIN", *SCHEMA):
+                self._file.execute(made)
             self._file.execute("INSERT INTO plan VALUES (?)", (json.dumps(plan),))
             self._file.commit()
             return
-        kept = self._parsed(*(self._file.execute("SELECT text FROM plan").fetchone() or [None]))
+        if found != {*SCHEMA}:  # a view may take for ever
+            raise self._foreign()
+        text = (self._file.execute("SELECT text FROM plan").fetchone() or [None])[0]
+        try:
+            kept = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            kept = None
+        if not isinstance(kept, dict):
+            raise self._foreign()
         differs = sorted(name for name in {*kept, *plan} if kept.get(name) != plan.get(name))
         if differs:
-            names = ", ".join(differs)
-            raise ValueError(f"{self.path} was made with another {names}; leave out --resume to start afresh")
-
-    def _parsed(self, text: Any) -> dict[str, Any]:
-        """A JSON object, as we write them."""
-        try:
-            found = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise self._foreign()
-        return found
+            raise ValueError(
+                f"{self.path} was made with another {', '.join(differs)}; leave out --resume to start afresh"
+            )
 
     def _foreign(self) -> ValueError:
         return ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")
@@ -87,23 +78,18 @@ class Journal:
         """The series that have answers."""
         return {series for (series,) in self._file.execute("SELECT series FROM answers")}
 
-    def first(self, series: str) -> Kept | None:
-        """The answer about a series. Anything but numbers and lists of names was written by somebody else."""
-        found = self._file.execute("SELECT about, rows FROM answers WHERE series = ?", (series,)).fetchone()
+    def rows(self, series: str, shape: tuple[int, ...]) -> Array | None:
+        """The answer about a series, if there is one. Numbers of another shape were written by somebody else."""
+        found = self._file.execute("SELECT rows FROM answers WHERE series = ?", (series,)).fetchone()
         if found is None:
             return None
-        about, rows = self._parsed(found[0]), found[1]
-        lists = list(about.values())
-        if not lists or not all(isinstance(one, list) and all(isinstance(n, str) for n in one) for one in lists):
+        if not isinstance(found[0], bytes) or len(found[0]) != 8 * math.prod(shape):
             raise self._foreign()
-        if not isinstance(rows, bytes) or len(rows) % 8:
-            raise self._foreign()
-        return Kept(np.frombuffer(rows, dtype=np.float64), about)
+        return np.frombuffer(found[0]).reshape(shape)
 
-    def add(self, series: str, rows: Array, about: dict[str, list[str]]) -> None:
+    def add(self, series: str, rows: Array) -> None:
         """Note an answer just made."""
-        insert = "INSERT INTO answers (series, about, rows) VALUES (?, ?, ?)"
-        self._file.execute(insert, (series, json.dumps(about), rows.tobytes()))
+        self._file.execute("INSERT INTO answers VALUES (?, ?)", (series, rows.tobytes()))
         self.kept += 1
         _interrupts.check()
         if time.monotonic() - self._last > self._every:

@@ -29,7 +29,6 @@ class InputLine(NamedTuple):
 
     key: str
     time: float
-    dated: bool
     shown: str | float | None
     value: float
 
@@ -89,12 +88,12 @@ class LineReader:
             raise ValueError(f"{value!r} is beyond ±{LARGEST:g}")
         value = math.nan if value in self.missing.codes else value
         if self.time is None:
-            return InputLine(name, math.nan, False, None, value)
+            return InputLine(name, math.nan, None, value)
         moment, dated = _moment(time, self.pattern)
         if self.places.setdefault("dated", int(dated)) != dated:
             kinds = ("numbers", "dates")
             raise ValueError(f"time {time!r}: {kinds[not dated]} came before, and these are {kinds[dated]}")
-        return InputLine(name, moment, dated, time, value)
+        return InputLine(name, moment, time, value)
 
 
 @dataclass
@@ -199,8 +198,8 @@ class Csv(LineReader):
         csv.writer(out, lineterminator="").writerow(cells)
         return out.getvalue()
 
-    def heading(self) -> str | None:
-        return ",".join(self.fields)
+    def heading(self) -> list[str]:
+        return [",".join(self.fields)]
 
 
 @dataclass
@@ -243,8 +242,8 @@ class Jsonl(LineReader):
     def answer(self, fields: dict[str, Any]) -> str:
         return json.dumps({name: None if _missing(value) else value for name, value in fields.items()})
 
-    def heading(self) -> str | None:
-        return None
+    def heading(self) -> list[str]:
+        return []
 
 
 def _float(found: Any) -> float:

@@ -16,7 +16,6 @@ from prophecy.commands._common import CLOSED
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import WaysOut
 from prophecy.frames.columns import Hints
-from prophecy.frames.table import Table
 from prophecy.tables.pictures import ENDINGS
 
 SHELL = WaysOut(
@@ -75,6 +74,9 @@ Jobs: TypeAlias = Annotated[
 Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
 Resume: TypeAlias = Annotated[
     bool, typer.Option("--resume", help="Continue the interrupted run that was writing --out.")
+]
+Irregular: TypeAlias = Annotated[
+    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for its own time.")
 ]
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
@@ -166,13 +168,7 @@ def bounds(least: float | None, most: float | None) -> tuple[float | None, float
     return None if least is None and most is None else (least, most)
 
 
-def check(
-    level: float,
-    out: Path | None,
-    plot: Path | None,
-    file: str,
-    resume: bool = False,
-) -> None:
+def check(level: float, out: Path | None, plot: Path | None, file: str, resume: bool = False) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2."""
     if file == "-" and sys.stdin is None:
         raise ValueError(CLOSED)
@@ -196,18 +192,3 @@ def check(
                 raise ValueError(f"{name}: {str(path)!r} is a folder; name a file")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-Irregular: TypeAlias = Annotated[
-    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for its own time.")
-]
-
-
-def check_irregular(irregular: bool, horizon: int, table: Table) -> None:
-    """Uneven times need a time column and are predicted one row ahead."""
-    if irregular and table.roles.time is None:
-        raise ValueError(
-            f"--irregular needs times; name their column with --time, {table.path} has {', '.join(table.names)}"
-        )
-    if irregular and horizon > 1:
-        raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._common import Progress
+from prophecy.commands._common import Progress, say
 from prophecy.commands._options import SHELL
 from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average, ordered, said
+from prophecy.frames.columns import Hints
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.names import count, series_title
-from prophecy.frames.table import Table
+from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
 
@@ -105,64 +106,56 @@ Kind = TypeVar("Kind", bound=Answer)
 
 
 def follow(
-    command: str, table: Table, made: Callable[[str, Array, Times | None], Kind], parts: tuple[str, ...],
-    out: Path | None, mean: bool,
+    command: str, file: str, asked: Hints, kind: Callable[[Series], Kind], parts: tuple[str, ...], out: Path | None,
+    level: float, horizon: int = 1, irregular: bool = False,
 ) -> list[Kind]:  # fmt: skip
-    """Every row of a table, in the order of time, through the series it belongs to: made(title, values, times) each.
-    The table with the answers is written to `out`.
+    """Every row of a file, in the order of time, through the series it belongs to: kind(series) each. The table with
+    these columns is written to `out`, and what was read and assumed is said.
 
-    mean: rows of one series and time are averaged and go through once; each of them gets the answer, and a residual of
-    its own.
+    Where rows of one time are averaged, they go through once; each of them gets the answer, and a residual of its own.
     """
+    table = open_table(file, asked)
+    if irregular and table.roles.time is None:
+        there = ", ".join(table.names)
+        raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
     names = free_names(parts, table.roles.values, table.names)
-    met: Counter[str] = Counter()
-    with sink(out) as write, Progress(command, table.values.size, "values", table.values.size > LONG) as progress:
-        found, rows, columns = _answered(table, made, names, mean, met, progress)
+    columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
+    made, kept, met = list[Kind](), np.zeros(len(table.values), dtype=bool), Counter[str]()
+    progress = Progress(command, table.values.size, "values", table.values.size > LONG)
+    with sink(out) as write:
+        for key, rows in table.split().items():
+            starts, moments = np.arange(len(rows)), None
+            if table.times is not None:
+                try:
+                    found = ordered(table.values[rows], table.times[rows], asked.duplicates == "mean", SHELL)
+                except ValueError as error:
+                    raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+                rows, starts = rows[found.rows], found.starts
+                moments = table.times[rows[starts]]
+                met.update(found.met)
+            kept[rows] = True
+            single, sizes = average(table.values[rows], starts), np.diff(np.append(starts, len(rows)))
+            for place, column in enumerate(table.roles.values if len(rows) else ()):
+                title = series_title(key, column)
+                try:
+                    made.append(kind(followed(title, single[:, place], moments, level, horizon, irregular)))
+                except ValueError as problem:
+                    raise ValueError(f"series {title}: {problem}") from None
+                for part in parts:
+                    columns[names[column, part]][rows] = np.repeat(made[-1].columns[part], sizes)
+                if "residual" in parts:
+                    columns[names[column, "residual"]][rows] = (
+                        table.values[rows, place] - columns[names[column, "point"]][rows]
+                    )
+                progress.update(len(table.roles.values) * int(kept.sum()))
         if write is not None:
-            write(with_columns(table.rows()[rows], {name: column[rows] for name, column in columns.items()}))
+            order = np.flatnonzero(kept)
+            if table.times is not None and met["sorted"] + met["reversed"]:
+                order = order[np.argsort(table.times.values[order], kind="stable")]
+            write(with_columns(table.rows()[order], {name: column[order] for name, column in columns.items()}))
     table.notes.extend(said(met))
-    return found
-
-
-def _answered(
-    table: Table, made: Callable[[str, Array, Times | None], Kind], names: dict[tuple[str, str], str], mean: bool,
-    met: Counter[str], progress: Progress,
-) -> tuple[list[Kind], NDArray[np.intp], dict[str, Array]]:  # fmt: skip
-    """The series, the rows to write, in their order, and the columns to write beside all rows."""
-    block, times, series, done = table.values, table.times, list[Kind](), 0
-    columns = {name: np.full(len(block), np.nan) for name in names.values()}
-    kept = np.zeros(len(block), dtype=bool)
-    for key, rows in table.split().items():
-        starts, moments = np.arange(len(rows)), None
-        if times is not None:
-            try:
-                found = ordered(block[rows], times[rows], mean, SHELL)
-            except ValueError as error:
-                raise ValueError(f"series {key}: {error}" if key else str(error)) from None
-            rows, starts = rows[found.rows], found.starts
-            moments = times[rows[starts]]
-            met.update(found.met)
-        if not len(rows):
-            continue
-        kept[rows] = True
-        single, sizes = average(block[rows], starts), np.diff(np.append(starts, len(rows)))
-        for place, column in enumerate(table.roles.values):
-            title = series_title(key, column)
-            try:
-                series.append(made(title, single[:, place], moments))
-            except ValueError as problem:
-                raise ValueError(f"series {title}: {problem}") from None
-            for (name, part), called in names.items():
-                if name == column:
-                    columns[called][rows] = np.repeat(series[-1].columns[part], sizes)
-            if (column, "residual") in names:
-                columns[names[column, "residual"]][rows] = block[rows, place] - columns[names[column, "point"]][rows]
-            done += len(rows)
-            progress.update(done)
-    found_rows = np.flatnonzero(kept)
-    if times is not None and met["sorted"] + met["reversed"]:
-        found_rows = found_rows[np.argsort(times.values[found_rows], kind="stable")]
-    return series, found_rows, columns
+    say(command, f"{Path(file).name}: {words(made, table)}")
+    return made
 
 
 def words(answers: Sequence[Answer], table: Table) -> str:

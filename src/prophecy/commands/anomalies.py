@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import console, guarded, say, show
-from prophecy.commands._track import Series, follow, followed, words
+from prophecy.commands._common import console, guarded, show
+from prophecy.commands._track import Series, follow
 from prophecy.frames.columns import Hints
-from prophecy.frames.table import Table, open_table
-from prophecy.frames.times import Times
 from prophecy.tables.pictures import Line, Panel, Picture, save
-
-Array: TypeAlias = NDArray[np.float64]
 
 PARTS = ("point", "lower", "upper", "score", "alarm", "flagged", "event")
 MOST = 20  # events listed: a screen of them
@@ -94,22 +90,13 @@ def anomalies(
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
         _options.check(0.9, out, plot, file)
-        table = open_table(file, asked)
-        _options.check_irregular(irregular, 1, table)
-        watches = _watch(table, rate, irregular, out, asked.duplicates == "mean")
-        say("anomalies", f"{Path(file).name}: {words(watches, table)}")
+        made = partial(Watch, rate=rate)
+        watches = follow("anomalies", file, asked, made, PARTS, out, 1 - rate, irregular=irregular)
         if plot is not None:
             ranked = sorted(watches, key=lambda watch: -watch.count)[:DRAWN]
             panels = [panel for watch in ranked for panel in watch.panels()]
             save(Picture(f"Anomalies in {Path(file).name}", panels, [], _rows(watches)), plot)
         _show(watches)
-
-
-def _watch(table: Table, rate: float, irregular: bool, out: Path | None, mean: bool) -> list[Watch]:
-    def made(title: str, values: Array, times: Times | None) -> Watch:
-        return Watch(followed(title, values, times, 1 - rate, 1, irregular), rate)
-
-    return follow("anomalies", table, made, PARTS, out, mean)
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:

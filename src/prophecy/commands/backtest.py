@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +16,6 @@ from prophecy.frames.columns import Hints
 from prophecy.tables.backtesting import SIMPLE, Backtest, Score, backtest_sources
 from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import Picture, of_backtest, save
-
-AT_ONCE = 16  # series scored between two reports: some seconds of work
 
 EXAMPLES = """
 Examples:
@@ -57,21 +54,12 @@ def backtest(
         found, regressors = read("backtest", file, asked, context, known)
         units = units_of(found, joint)
         each = Asked(horizon, level, seasons, _options.bounds(least, most), regressors)
-        results: list[Backtest] = []
-        with Progress("backtest", len(units), "series", len(units) > 1) as progress:
-            items = iter(units.items())
-            while some := dict(islice(items, AT_ONCE)):
-                results.append(backtest_sources(some, each, folds, step, list(SIMPLE), jobs))
-                progress.update(sum(len({score.series for score in one.scores}) for one in results))
-        _report(results, level, horizon, file, out, plot)
+        tell = Progress("backtest", len(units) * folds, "forecasts").after(0)
+        _report(backtest_sources(units, each, folds, step, list(SIMPLE), jobs, tell), file, out, plot)
 
 
-def _report(
-    results: list[Backtest], level: float, horizon: int, file: str, out: Path | None, plot: Path | None
-) -> None:
-    first = results[0]
-    scores = tuple(score for one in results for score in one.scores)
-    whole = Backtest(scores, level, horizon, first.notes, first.source, first.paths, first.cuts)
+def _report(whole: Backtest, file: str, out: Path | None, plot: Path | None) -> None:
+    scores = whole.scores
     errors = {f"{score.model}, series {score.series}: {score.error}" for score in scores if score.error}
     for error in sorted(errors)[:5]:
         say("backtest", error)
@@ -84,4 +72,4 @@ def _report(
     if plot is not None:
         save(Picture(f"Backtest of {Path(file).name}", of_backtest(whole), [], table), plot)
     series = len({score.series for score in scores})
-    show(table, title=f"{series:,} series, {len(scores) // max(1, series * len(whole.models))} folds of {horizon} rows")
+    show(table, title=f"{series:,} series, {len(whole.cuts)} folds of {whole.horizon} rows")

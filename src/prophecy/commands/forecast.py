@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice, repeat
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +103,7 @@ def forecast(
             ):
                 _solve(units, each, jobs, journal, shown, extra)
                 if journal is not None and out is not None:
-                    _written(journal, out, found.table.roles, units, horizon)
+                    _written(journal, out, found.table.roles, units, horizon, [*_parts(extra)])
         except KeyboardInterrupt:
             say("forecast", shown.stopped(journal, len(units)))
             if journal is None and shown.done:
@@ -170,18 +171,18 @@ def _solve(
                 say("forecast", f"series {title}: {answer.error}")
                 continue
             if journal is not None:
-                _noted(journal, title, answer, units[title].names, extra)
+                parts = (np.asarray(part(answer), np.float64) for part in _parts(extra).values())
+                journal.add(title, np.stack([*parts]))
             shown.add(title, units[title], answer)
 
-    with Progress("forecast", len(units), "series", len(units) > 1) as progress:
-        before = len(units) - len(left)
-        for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
-            try:
-                note(each.many(some, jobs, progress.after(before)))
-            except KeyboardInterrupt as stop:
-                note(getattr(stop, "finished", {}))
-                raise
-            before += len(some)
+    progress, before = Progress("forecast", len(units), "series"), len(units) - len(left)
+    for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
+        try:
+            note(each.many(some, jobs, progress.after(before)))
+        except KeyboardInterrupt as stop:
+            note(getattr(stop, "finished", {}))
+            raise
+        before += len(some)
     if first is not None and shown.failed == len(units):
         raise ValueError("no series could be forecast")
 
@@ -236,34 +237,26 @@ def _text(mean: float, lower: float, upper: float) -> str:
     return f"{mean:.{digits}g} [{lower:.{digits}g}, {upper:.{digits}g}]"
 
 
-def _noted(journal: Journal, title: str, made: Forecast, names: Sequence[str], quantiles: Sequence[float]) -> None:
-    """A finished series, all of its columns."""
-    parts: dict[str, Any] = {"point": made.point, "lower": made.lower, "upper": made.upper}
-    parts |= {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
-    rows = np.stack([np.asarray(values, np.float64).reshape(-1, len(names)) for values in parts.values()])
-    journal.add(title, rows, {"names": list(names), "parts": list(parts)})
+def _parts(quantiles: Sequence[float]) -> dict[str, Callable[[Forecast], Any]]:
+    """What is written of a forecast, by name, and how it is asked for."""
+    parts: dict[str, Callable[[Forecast], Any]] = {name: attrgetter(name) for name in ("point", "lower", "upper")}
+    return parts | {f"q{q:g}": methodcaller("quantile", float(q)) for q in quantiles}
 
 
-def _written(journal: Journal, out: Path, roles: Roles, units: dict[str, Source], horizon: int) -> None:
+def _written(
+    journal: Journal, out: Path, roles: Roles, units: dict[str, Source], horizon: int, parts: list[str]
+) -> None:
     """The file that was asked for; series of one key stand beside each other."""
     with sink(out) as batch:
         for _, some in groupby(units.items(), key=lambda unit: unit[1].key):
-            series = list(some)
-            columns = _columns(journal, [title for title, _ in series], horizon)
+            columns: dict[str, dict[str, NDArray[np.float64]]] = {}  # none of series that failed
+            for title, source in some:
+                rows = journal.rows(title, (len(parts), horizon, len(source.names)))
+                if rows is not None:
+                    by_name = zip(source.names, np.moveaxis(rows, 2, 0), strict=True)
+                    columns |= {name: dict(zip(parts, cells, strict=True)) for name, cells in by_name}
             if columns and batch is not None:
-                batch(as_table(_table(columns, roles, series[0][1], horizon)))
-
-
-def _columns(journal: Journal, titles: Iterable[str], horizon: int) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """The parts of every column of some series; none of those that failed."""
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for kept in filter(None, map(journal.first, titles)):
-        names, parts = (kept.about.get(name, []) for name in ("names", "parts"))
-        if len(kept.rows) != len(parts) * horizon * len(names):
-            raise ValueError(f"{journal.path} does not fit the input; leave out --resume to start afresh")
-        rows = kept.rows.reshape(len(parts), horizon, len(names))
-        found |= {name: dict(zip(parts, rows[:, :, i], strict=True)) for i, name in enumerate(names)}
-    return found
+                batch(as_table(_table(columns, roles, source, horizon)))
 
 
 def _table(columns: dict[str, Any], roles: Roles, source: Source, horizon: int) -> dict[str, Any]:
@@ -312,7 +305,8 @@ def _on_workers(
     from prophecy.adapters.dask import forecast_partitions, partitions
 
     sources = partitions(file)
-    with _cluster(address, jobs) as client, Progress("forecast", len(sources), "partitions", True) as progress:
+    with _cluster(address, jobs) as client:
+        progress = Progress("forecast", len(sources), "partitions")
         done = forecast_partitions(sources, out, client, asked, progress.after(0), resume)
     series = sum(len(part.keys) for part in done)
     errors = [found for part in done for found in part.errors.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -10,11 +11,9 @@ import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import guarded, say, show
-from prophecy.commands._track import Series, follow, followed, words
+from prophecy.commands._common import guarded, show
+from prophecy.commands._track import Series, follow
 from prophecy.frames.columns import Hints
-from prophecy.frames.table import Table, open_table
-from prophecy.frames.times import Times
 from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
 
 Array: TypeAlias = NDArray[np.float64]
@@ -51,10 +50,10 @@ def predict(
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
     with guarded("predict"):
         _options.check(level, out, plot, file)
-        table = open_table(file, asked)
-        _options.check_irregular(irregular, horizon, table)
-        trackers = run(table, level, horizon, irregular, out, asked.duplicates == "mean")
-        say("predict", f"{Path(file).name}: {words(trackers, table)}")
+        if irregular and horizon > 1:
+            raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")
+        made = partial(Tracker, horizon=horizon, level=level)
+        trackers = follow("predict", file, asked, made, PARTS, out, level, horizon, irregular)
         rows = [["series", "rows", *NAMES, "against the better"], *(one.summary() for one in trackers[:LISTED])]
         if plot is not None:
             panels = [panel for one in trackers[:DRAWN] for panel in one.panels()]
@@ -62,17 +61,6 @@ def predict(
             save(Picture(f"Predictions of {Path(file).name}", panels, [note], rows), plot)
         more = len(trackers) - len(rows) + 1
         show(rows, title="mean absolute error", after=f"… and {more:,} more series" if more > 0 else "")
-
-
-def run(
-    table: Table, level: float, horizon: int, irregular: bool, out: Path | None, mean: bool = False
-) -> list[Tracker]:
-    """All of a table through the models, one per series."""
-
-    def made(title: str, values: Array, times: Times | None) -> Tracker:
-        return Tracker(followed(title, values, times, level, horizon, irregular), horizon, level)
-
-    return follow("predict", table, made, PARTS, out, mean)
 
 
 NAMES = {"prophecy": "forecast", "copy": "rival", "line": "rival"}

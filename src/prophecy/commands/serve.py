@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,14 +28,10 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses one.")] = 8765,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROPHECY_TOKEN",
-            help="Token that clients must send. Other users can see it here; the environment variable is safer.",
-        ),
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="File whose first line is the token that clients must send; or put it into PROPHECY_TOKEN."),
     ] = None,
-    token_file: Annotated[Path | None, typer.Option(help="File whose first line is the token.")] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(help="Host name that requests may carry (a proxy's); repeatable. Others are refused."),
@@ -54,17 +51,16 @@ def serve(
     """Receive live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
-    with guarded("serve"):
-        try:
-            from prophecy.fleet import Fleet
-            from prophecy.service import demo as living
-            from prophecy.service import server
-            from prophecy.service.settings import DEFAULT
-        except ModuleNotFoundError as error:
-            say("serve", f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[service]'")
-            raise typer.Exit(1) from None
+    with guarded("serve", "service"):
+        from prophecy.fleet import Fleet
+        from prophecy.service import demo as living
+        from prophecy.service import server
+        from prophecy.service.settings import DEFAULT
+
         hosts = tuple(allow_host or ())
-        secret = token if token_file is None else token_file.read_text().split("\n", 1)[0].strip()
+        secret = os.environ.get("PROPHECY_TOKEN")
+        if token_file is not None:
+            secret = token_file.read_text().split("\n", 1)[0].strip()
         try:
             server.check_access(host, secret, hosts)
         except ValueError as error:

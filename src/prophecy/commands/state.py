@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,13 +19,12 @@ Examples:
   prophecy state plant.state
   prophecy state plant.state --search pump --limit 50
   prophecy state plant.state --check
-  prophecy state plant.state --export recent.csv --events events.csv
+  prophecy state plant.state --events events.csv
 
 Opening a state replays rows that were acknowledged but not yet saved, and compares the answers with those given then. A
 stream that cannot be read is set aside with all that is left of it; its key starts afresh.
 """
 
-RECENT = ("key", "time", "value", "point", "lower", "upper", "score", "alarm")
 EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
 
 
@@ -35,13 +33,12 @@ def state(
     search: Annotated[str | None, typer.Option(help="Only keys that contain this.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Streams listed at most.")] = 20,
     check: Annotated[bool, typer.Option("--check", help="Read every page, checksum and number.")] = False,
-    export: Annotated[Path | None, typer.Option(help="Write the last rows of every stream, as CSV.")] = None,
     events: Annotated[Path | None, typer.Option(help="Write all events, as CSV.")] = None,
     remove: Annotated[list[str] | None, typer.Option(help="Forget the stream with this key, and its events.")] = None,
     discard: Annotated[list[str] | None, typer.Option(help="Forget what was set aside under this key.")] = None,
     vacuum: Annotated[bool, typer.Option("--vacuum", help="Give unused room of the file back.")] = False,
 ) -> None:
-    """List the streams of a state file; check, export, thin out or vacuum it."""
+    """List the streams of a state file; check it, write its events, thin out or vacuum it."""
     with guarded("state"), Fleet(file, create=False) as fleet:
         for key in discard or ():
             if key not in {one.key for one in fleet.aside()}:
@@ -55,8 +52,6 @@ def state(
             if problems:
                 raise typer.Exit(DATA)
             say("state", f"{file}: {len(fleet):,} streams; schema, facts, log, pages, checksums and numbers are fine")
-        if export is not None:
-            say("state", f"{_export(fleet, search, export):,} rows are in {export}")
         if events is not None:
             say("state", f"{_events(fleet, search, events):,} events are in {events}")
         for key in remove or ():
@@ -86,38 +81,21 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
     show(rows, left=(0, 2, 4, 5), after=more + counts)
 
 
-def _export(fleet: Fleet, search: str | None, path: Path) -> int:
-    def rows() -> Iterator[list[Any]]:
-        for key in fleet:
-            if search is None or search.casefold() in key.casefold():
-                found = fleet.recent(key)
-                columns = (getattr(found, name).tolist() for name in RECENT[2:])
-                for time, *numbers in zip(found.time.tolist(), *columns, strict=True):
-                    yield [key, _time(time, found.dated), *map(_cell, numbers)]
-
-    return _written(path, RECENT, rows())
-
-
 def _events(fleet: Fleet, search: str | None, path: Path) -> int:
-    def rows() -> Iterator[list[Any]]:
-        since = 0
+    """All events as a CSV, whole or not at all; how many there are."""
+    since = count = 0
+    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(EVENTS)
         while found := fleet.events(since):
             since = found[-1].number
             for event in found:
                 if search is None or search.casefold() in event.key.casefold():
-                    numbers = map(_cell, (event.value, event.score, event.alarm))
+                    numbers = (repr(number) for number in (event.value, event.score, event.alarm))
                     when = _time(event.time, event.dated)
-                    yield [event.number, event.key, when, *numbers, event.kind, event.fault]
-
-    return _written(path, EVENTS, rows())
-
-
-def _written(path: Path, names: tuple[str, ...], rows: Iterator[list[Any]]) -> int:
-    """A CSV, whole or not at all; how many rows it has."""
-    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(names)
-        return sum(1 for _ in map(out.writerow, rows))
+                    out.writerow([event.number, event.key, when, *numbers, event.kind, event.fault])
+                    count += 1
+    return count
 
 
 def _time(time: float, dated: bool) -> str:
@@ -128,7 +106,3 @@ def _time(time: float, dated: bool) -> str:
         return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z") if dated else repr(time)
     except (OverflowError, ValueError, OSError):  # beyond the year 9999
         return repr(time)
-
-
-def _cell(number: Any) -> str:
-    return repr(number) if math.isfinite(number) else ""

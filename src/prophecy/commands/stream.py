@@ -13,10 +13,11 @@ import numpy as np
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import CLOSED, DATA, guarded, say
+from prophecy.commands._common import CLOSED, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.commands._options import Missing
-from prophecy.fleet import Answers, Fleet
+from prophecy.fleet.answers import Answers, Rows
+from prophecy.fleet.fleet import Fleet
 from prophecy.frames.columns import Hints
 from prophecy.frames.opening import UTF_16, other_than_text
 
@@ -39,8 +40,6 @@ with the input from that line on. Without --from-line the input continues after 
 
 LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])  # how lines are written, in and out
 
-Malformed = enum.StrEnum("Malformed", ["skip", "fail"])  # what a line without a number does
-
 
 def stream(
     files: Annotated[list[Path] | None, typer.Argument(help="Files read one after the other; stdin if none.")] = None,
@@ -53,9 +52,6 @@ def stream(
     time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
     missing: Missing = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
-    malformed: Annotated[Malformed, typer.Option(help="A line without a number: report and skip it, or stop.")] = (
-        Malformed.skip
-    ),
     state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
     from_line: Annotated[
         int | None,
@@ -77,7 +73,7 @@ def stream(
             seen = SeenLines(fleet, asked)
             first = seen.first(from_line, state)
             lines.places = dict(seen.places)
-            _run(Loop(lines, fleet, seen, malformed is Malformed.fail), first, files or [])
+            _run(Loop(lines, fleet, seen), first, files or [])
         except BaseException:
             fleet.close(CLOSING)
             raise
@@ -91,7 +87,7 @@ class SeenLines:
         self.asked, self.last, self.oldest = asked, 0, 1
         self.places: dict[str, int] = {}
         self._fleet, self._notes = fleet, [_note(note) for _, _, note in fleet.batches()]
-        self._answered: dict[int, tuple[Answers, int]] = {}
+        self.answered: dict[int, tuple[Answers, int]] = {}  # by line: a batch and the row in it
         if not self._notes:
             if len(fleet):
                 raise ValueError("the state was not made by `prophecy stream`; name another")
@@ -121,13 +117,11 @@ class SeenLines:
             raise ValueError(f"--from-line {first}: {state} remembers answers from line {self.oldest} on; start there")
         if first <= self.last:
             for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
-                self._answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
+                if len(answers) != len(note["lines"]):
+                    raise ValueError(f"--from-line {first}: streams were removed since; go on from {self.last + 1}")
+                self.answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
         say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
-
-    def answer_to(self, line: int) -> tuple[Answers, int] | None:
-        """What was answered to this line: a batch and the row in it; None for a line without an answer."""
-        return self._answered.get(line)
 
     def note(self, first: int, last: int, lines: list[int], places: dict[str, int]) -> bytes:
         """What is kept with a batch."""
@@ -149,7 +143,8 @@ def _note(data: bytes) -> dict[str, Any]:
     try:
         note = json.loads(data)
         whole = [note["first"], note["last"], *note["lines"], *note["places"].values()]
-        if not all(type(number) is int for number in whole) or not isinstance(note["asked"], dict):
+        names = [name for name in note["asked"].values() if name is not None]
+        if not all(type(number) is int and number >= 0 for number in whole) or {*map(type, names)} - {str}:
             raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("the state was not made by `prophecy stream`, or is damaged; name another") from None
@@ -159,14 +154,9 @@ def _note(data: bytes) -> dict[str, Any]:
 class Loop:
     """One line after another: parse, observe, print; a batch is in the state before any of its answers is printed."""
 
-    def __init__(self, lines: Csv | Jsonl, fleet: Fleet, seen: SeenLines, fatal: bool) -> None:
-        self.lines, self._fleet, self._seen, self._fatal = lines, fleet, seen, fatal
+    def __init__(self, lines: Csv | Jsonl, fleet: Fleet, seen: SeenLines) -> None:
+        self.lines, self._fleet, self._seen = lines, fleet, seen
         self.answered = 0
-
-    def heading(self) -> None:
-        heading = self.lines.heading()
-        if heading is not None:
-            _print([heading])
 
     def take(self, first: int, texts: list[str], starts_file: bool) -> None:
         """The lines from number `first` on."""
@@ -192,15 +182,10 @@ class Loop:
                     raise ValueError(f"the line has more than {LONGEST_LINE:,} bytes")
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
-                say("stream", f"line {number}: {error}" + ("" if self._fatal else "; skipped"))
-                if self._fatal:
-                    self._observe(first, number - 1, fresh)
-                    raise typer.Exit(DATA) from None
+                say("stream", f"line {number}: {error}; skipped")
         self._observe(first, first + len(texts) - 1, fresh)
 
     def _observe(self, first: int, last: int, fresh: list[tuple[int, InputLine]]) -> None:
-        if last < first:
-            return
         found = [line for _, line in fresh]
         self.answered += len(found)
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
@@ -216,28 +201,17 @@ class Loop:
         return (times * 1e6).round().astype("datetime64[us]") if self.lines.places.get("dated") else times
 
     def _answer(self, number: int, line: InputLine, answers: Answers, k: int) -> str:
-        row = answers.rows[k]
-        mean, half = float(row["next"]), float(row["next_half"])
-        fields = {
-            "line": number,
-            "key": line.key,
-            "time": line.shown,
-            "value": line.value,
-            "score": float(row["score"]),
-            "status": answers.status[k],
-            "alarm": float(row["alarm"]),
-            "next": mean,
-            "lower": mean - half,
-            "upper": mean + half,
-        }
+        row = Rows(answers.rows[k : k + 1])
+        fields = {"line": number, "key": line.key, "time": line.shown, "value": line.value, "status": answers.status[k]}
+        fields |= row.first(score="score", alarm="alarm", next="next", lower="next_lower", upper="next_upper")
         return self.lines.answer({name: fields[name] for name in self.lines.fields})
 
     def _repeat(self, number: int, text: str) -> None:
         """A line the model has seen already: its first answer is printed again, and the model is unchanged."""
-        known = self._seen.answer_to(number)
-        if known is None:
+        if number not in self._seen.answered:
             return
-        answers, k = known
+        self.answered += 1
+        answers, k = self._seen.answered[number]
         line, value, key = self.lines.read(text), float(answers.value[k]), answers.key[k]
         if repr(line.value) != repr(value) or line.key != key:
             raise ValueError(f"line {number} is {text!r} now and was {value} when first read; wrong --from-line?")
@@ -246,7 +220,7 @@ class Loop:
 
 def _run(loop: Loop, first: int, files: list[Path]) -> None:
     if first == 1:
-        loop.heading()
+        _print(loop.lines.heading())
     for starts_file, texts in _blocks(files):
         loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
         first += len(texts)

@@ -160,10 +160,6 @@ class Fleet:
         """Describe in sentences and numbers how one stream is predicted."""
         return self.model(key).explain()
 
-    def derivative(self, key: str) -> float:
-        """The derivative of one stream at its newest value, in units per second."""
-        return float(self.model(key).derivative())
-
     @_locked
     def model(self, key: str) -> Prophecy:
         """A copy of one stream as a `Prophecy`, to do with as you please."""

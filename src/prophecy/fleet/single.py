@@ -36,10 +36,9 @@ class Single:
     def __init__(self, state: bytes | None = None, *, dt: float | None = None, level: float = 0.9) -> None:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
         self._slots = Slots(1, None if dt is None else step(dt), share("level", level))
-        if state:
-            self._slots.restore(0, bytes(state))
-        else:
-            self._slots.open([0])
+        self._slots.open([0])
+        if state and (bad := self._slots.restore_many([0], [bytes(state)])):
+            raise ValueError(bad[0])
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
         """Take in the next value, NaN where it is missing; time: one moment, in seconds or a date, always or never."""

@@ -151,11 +151,6 @@ class Slots:
         made |= {"record": self._records[one], "clock": self._clocks[one], "samples": self._samples[one]}
         return pack(made | {"ring": self._rings[slot, :used], "recent": self.recent(slot)})
 
-    def restore(self, slot: int, data: bytes) -> None:
-        """Set a slot from a state, every number of which is checked; ValueError."""
-        for reason in self.restore_many([slot], [data]).values():
-            raise ValueError(reason)
-
     def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> dict[int, str]:
         """Set slots from states; the slots of those that no stream could have reached, and why."""
         bad: dict[int, str] = {}

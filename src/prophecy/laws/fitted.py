@@ -42,6 +42,11 @@ class FittedFlow:
         return self.found.field
 
     @property
+    def short(self) -> bool:
+        """Whether it is a law of few terms: a law of powers with more may be an imitation of functions."""
+        return self.conclusive and self.field.count <= self.laws.short * self.field.terms.variables
+
+    @property
     def _tolerance(self) -> float:
         laws = self.laws
         if self.exact:

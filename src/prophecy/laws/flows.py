@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -60,11 +61,7 @@ class Search:
 
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
-        for field in self._fields[:2] if self._complete else ():
-            found = exactly(field, self._x, self._known, self._work, self._laws)
-            if found is not None:
-                return self._finished(found)
-        return None
+        return self._exact(self._fields[:2], self._work)
 
     def from_slow_moments(self) -> FittedFlow | None:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
@@ -75,20 +72,13 @@ class Search:
 
     def of_libraries(self) -> FittedFlow | None:
         """The first law of the user's own libraries."""
-        for library in self._laws.libraries:
-            found = self.of(library.field(self.units))
-            if found is not None and found.conclusive:
-                return found
-        return None
+        found = (self.of(library.field(self.units)) for library in self._laws.libraries)
+        return next((each for each in found if each is not None and each.conclusive), None)
 
     def of(self, field: SparseField) -> FittedFlow | None:
         """The member of a small family that passes through exact samples, or else through noise."""
-        found = None
-        if self._finest and self._complete:
-            found = exactly(field, self._x, self._known, self._work, self._laws)
-        if found is None and field.coefficients <= self._laws.most_quadratic:
-            found = self._assimilated(field)
-        return None if found is None else self._finished(found)
+        found = self._exact([field], self._work) if self._finest else None
+        return found or (self._assimilated(field) if field.coefficients <= self._laws.most_quadratic else None)
 
     def with_inputs(self, inputs: Array) -> FittedFlow | None:
         """The law of the first variables with the last ones as inputs, of degree 2. inputs: (time, inputs), scaled like
@@ -98,132 +88,115 @@ class Search:
         mask = field.mask & field.own
         mask[flow.powers(field.terms)[:, ~field.own].sum(axis=1) > 1] = False
         found = self._assimilated(field.with_mask(mask))
-        return None if found is None else replace(self._finished(found), inputs=inputs + self._offset[-count:])
+        return None if found is None else replace(found, inputs=inputs + self._offset[-count:])
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
-        best = self._powers()
-        few = self._x.shape[1] <= self._laws.most_variables and not self._clocked
-        if few and (best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]):
-            best = self._functions(best)
-        return None if best is None else self._finished(best)
+        best, v = self._powers(), self._x.shape[1]
+        if v > self._laws.most_variables or self._clocked or (best is not None and best.short):
+            return best
+        return self._functions(best)
 
-    def _powers(self) -> Assimilated | None:
+    def quotients(self) -> FittedFlow | None:
+        """The quotient of polynomials that takes every sample to the next up to rounding."""
+        if self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables or not self._complete:
+            return None
+        return self._exact(quotients(self._x, self._laws), Budget(self._laws.work_exact))
+
+    def _exact(self, fields: Iterable[SparseField], budget: Budget) -> FittedFlow | None:
+        """The first of these families with a member that takes every sample to the next up to rounding."""
+        for field in fields if self._complete else ():
+            if budget.left > 0:
+                found = exactly(field, self._x, self._known, budget, self._laws)
+                if found is not None:
+                    return self._finished(found)
+        return None
+
+    def _powers(self) -> FittedFlow | None:
         """The field of powers with the highest evidence; the first that is a law."""
-        best: Assimilated | None = None
+        best: FittedFlow | None = None
         for field, most in zip(self._fields, (self._laws.most_quadratic, self._laws.most_parameters), strict=False):
-            if field.coefficients > most or not self._noisy:
+            if field.coefficients > most or (best is not None and best.conclusive):
                 break
-            best = _better(best, self._assimilated(field))
-            best = self._made_exact(best)
-            if best is not None and self._law(best):
-                break
+            best = self._made_exact(self._better(best, field))
         return best
 
-    def _made_exact(self, found: Assimilated | None) -> Assimilated | None:
+    def _made_exact(self, best: FittedFlow | None) -> FittedFlow | None:
         """A field found in spite of gaps in samples without noise, solved again from the steps that have none."""
+        if self._complete or best is None or best.found.noise.max() > self._laws.clean or not best.field.count:
+            return best
         steps = Steps.of(self._x, self._known)
-        if self._complete or found is None or found.noise.max() > self._laws.clean or not found.field.count:
-            return found
-        if 3 * found.field.count > steps.before.size:
-            return found
-        exact = step_by_step(found.field, self._x, steps, Budget(self._laws.work_exact), self._laws.exact)
-        return found if exact is None else exact
+        if 3 * best.field.count > steps.before.size:
+            return best
+        exact = step_by_step(best.field, self._x, steps, Budget(self._laws.work_exact), self._laws.exact)
+        return best if exact is None else self._finished(exact)
 
-    def _assimilated(self, field: SparseField) -> Assimilated | None:
-        """The family through noise, within its own share of the work and what is left for all."""
-        given = min(self._laws.work, self._noisy_work.left)
-        if given <= 0:
-            return None
-        budget = Budget(given)
-        found = assimilate(field, self._x, self._seen, budget, self._laws)
-        self._noisy_work.left += min(0.0, budget.left - given)
-        return found
-
-    def _functions(self, best: Assimilated | None) -> Assimilated | None:
+    def _functions(self, best: FittedFlow | None) -> FittedFlow | None:
         """The field of powers and functions that the smooth path proposes, where it is better than the best so far.
 
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
-        laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
+        laws, path = self._laws, smoothed(self._x, self._rough)
         rounds, others = list[list[Proposal]](), list[Proposal]()
-        for proposals, rivals in propose(path, self.units, 2, noise, laws):
-            found = self._exact_of(proposals)
-            if found is not None:
+        for proposals, rivals in propose(path, self.units, 2, float(self._rough.max()), laws):
+            if (found := self._exact_of(proposals)) is not None:
                 return found
             rounds.append([*proposals, *rivals])
             others += rivals
             if not self._finest:
                 best = self._through_noise(rounds[-1], best)
-                if self._with_functions(best) or self._noisy_work.left <= 0:
+                if _with_functions(best) or self._noisy_work.left <= 0:
                     return best
         found = self._exact_of(others)
-        if found is not None:
-            return found
-        for field in self._fields[2:] if self._complete and self._finest else ():
-            found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws)
-            if found is not None:
-                return found
-        for proposals in rounds if self._finest else ():
+        if found is None and self._finest:
+            found = self._exact(self._fields[2:], Budget(laws.work_exact))
+        for proposals in rounds if self._finest and found is None else ():
             best = self._through_noise(proposals, best)
-            if self._with_functions(best):
+            if _with_functions(best):
                 break
-        return best
+        return found or best
 
-    def _exact_of(self, proposals: list[Proposal]) -> Assimilated | None:
-        """The first of the proposed fields that takes every sample to the next up to rounding."""
-        for proposal in proposals:
-            if self._complete and proposal.left < self._laws.hopeful and self._work.left > 0:
-                found = exactly(self._with(proposal), self._x, self._known, self._work, self._laws)
-                if found is not None:
-                    return found
-        return None
+    def _exact_of(self, proposals: list[Proposal]) -> FittedFlow | None:
+        hopeful = (self._with(each) for each in proposals if each.left < self._laws.hopeful)
+        return self._exact(hopeful, self._work)
 
-    def _with_functions(self, found: Assimilated | None) -> bool:
-        return found is not None and len(found.field.terms.kinds) > 0 and self._law(found)
-
-    def _through_noise(self, proposals: list[Proposal], best: Assimilated | None) -> Assimilated | None:
+    def _through_noise(self, proposals: list[Proposal], best: FittedFlow | None) -> FittedFlow | None:
         """The best of the fields with most functions, and of the one before."""
         most = max(len(each.functions) for each in proposals)
-        for proposal in proposals if self._noisy else ():
-            field = self._with(proposal)
-            if len(proposal.functions) < most or field.count > self._laws.most_parameters:
-                continue
-            best = _better(best, self._assimilated(field))
-        jumping = best.field.jumping(best.states) if best is not None else None
-        return best if jumping is None else _better(best, self._assimilated(jumping))
+        for field in (self._with(each) for each in proposals if len(each.functions) == most):
+            if field.count <= self._laws.most_parameters:
+                best = self._better(best, field)
+        jumping = best.field.jumping(best.found.states) if best is not None else None
+        return best if jumping is None else self._better(best, jumping)
 
-    def quotients(self) -> FittedFlow | None:
-        """The quotient of polynomials that takes every sample to the next up to rounding."""
-        if not self._complete or self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
+    def _better(self, best: FittedFlow | None, field: SparseField) -> FittedFlow | None:
+        """The best so far or the family through noise, whichever has the higher evidence."""
+        found = self._assimilated(field)
+        if best is None or found is None:
+            return found if best is None else best
+        return found if found.found.evidence > best.found.evidence else best
+
+    def _assimilated(self, field: SparseField) -> FittedFlow | None:
+        """The family through noise, within its own share of the work and what is left for all; None of series that are
+        noise, or sampled too coarsely."""
+        given = min(self._laws.work, self._noisy_work.left)
+        if given <= 0 or not self._rough.max() < self._laws.resolved:
             return None
-        budget = Budget(self._laws.work_exact)
-        for field in quotients(self._x, self._laws):
-            found = exactly(field, self._x, self._known, budget, self._laws)
-            if found is not None:
-                return self._finished(found)
-        return None
-
-    @property
-    def _noisy(self) -> bool:
-        """Whether states can be estimated: rougher series are noise, or sampled too coarsely."""
-        return bool(self._rough.max() < self._laws.resolved)
-
-    def _law(self, found: Assimilated) -> bool:
-        """Whether one trajectory passes through everything and leaves nothing but noise."""
-        if found.looseness == 0:
-            return True  # every step between samples was taken up to rounding
-        return found.looseness <= self._laws.one_trajectory and _white(found, self._measured, self._seen, self._laws)
+        budget = Budget(given)
+        found = assimilate(field, self._x, self._seen, budget, self._laws)
+        self._noisy_work.left += min(0.0, budget.left - given)
+        return None if found is None else self._finished(found)
 
     def _with(self, proposal: Proposal) -> SparseField:
         return free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
 
-    @property
-    def _measured(self) -> Array:
-        return np.asarray(self._x[:, : self._x.shape[1] - len(self._circles)])
-
     def _finished(self, found: Assimilated) -> FittedFlow:
-        return finished(found, self._x, self._measured, self._seen, self._offset, self._values, self._laws)
+        measured = self._x[:, : self._x.shape[1] - len(self._circles)]
+        return finished(found, self._x, measured, self._seen, self._offset, self._values, self._laws)
+
+
+def _with_functions(found: FittedFlow | None) -> bool:
+    return found is not None and len(found.field.terms.kinds) > 0 and found.conclusive
 
 
 def fit_flow(
@@ -271,12 +244,6 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
             if not abs(alike) < laws.alike / np.sqrt(both.sum()):
                 return False
     return True
-
-
-def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return other if other.evidence > one.evidence else one
 
 
 def finished(

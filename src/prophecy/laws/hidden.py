@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError
 from prophecy.laws.assimilation import Assimilated, known
 from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
-from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
+from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, guesses
 from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
@@ -75,7 +75,6 @@ class Search:
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
     reached: float = np.inf  # the misfit after the last steps
     errors: tuple[float, ...] = ()
-    forced: bool = False
 
     @property
     def seen(self) -> int:
@@ -253,7 +252,7 @@ def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[S
             start.improve(how.steps * 2**number, exact.rounding / 10, how.least_gain / 2 if number == 3 else 0.0)
         pool = different(pool, how.same)[: max(len(pool) // 2, 2)]
         limit = exact.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
-        if number and not family.forced:
+        if number:
             pool = [start for start in pool if start.reached < limit]
         if not pool or pool[0].reached < exact.rounding:
             break
@@ -263,19 +262,13 @@ def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[S
 def starts(visible: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
     """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
     how, count = settings.hidden, family.variables - visible.shape[1]
-    if family.forced:
-        found = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
-        found = [each for each in found if each.shape[1]]
-    else:
-        found = [hidden for share, hidden in guesses(visible, family, how) if share < worst]
+    found = [hidden for share, hidden in guesses(visible, family, how) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
-    if found and family == (3, 3) and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
-        found.append(np.column_stack([derivatives(visible, 1), unit(np.arange(float(len(visible))))]))
     pool = [Search(visible, SparseField.of(family.terms), np.column_stack([visible, each])) for each in found]
     for start in pool:
         start.standardise()
-        start.field, start.forced = regression(start.field, start.states, np.inf, how.ridge), family.forced
+        start.field = regression(start.field, start.states, np.inf, how.ridge)
     return pool
 
 
@@ -298,7 +291,7 @@ def found(visible: Array, settings: Settings, rough: float = 0.0) -> Search | No
     how, best = settings.hidden, None
     early = [each for each in how.stretches if each <= 0.75 * len(visible)] or [3 * len(visible) // 4]
     families = [each for each in FAMILIES if each.variables > visible.shape[1]]
-    hopeless = {each for each in families if rough and each != (3, 2) and not each.forced}
+    hopeless = {each for each in families if rough and each != (3, 2)}
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         for stretch, family in product(early, families):
             if family in hopeless:

@@ -20,7 +20,7 @@ from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import powers
 from prophecy.laws.flows import finished
 from prophecy.laws.hidden import HELD, Search, different, found, starts
-from prophecy.laws.hidden_starts import Family, driven
+from prophecy.laws.hidden_starts import Family
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.trajectory import Decided
 from prophecy.laws.weak_form import roughness, smoothed
@@ -58,16 +58,12 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
     search = found(thin, settings, rough if rough > how.smooth else 0.0)
     if search is None:
         return None
-    drive = ""
-    if search.forced:
-        period = 2 * np.pi / driven(search.visible, settings)[0] * stride * context.stride
-        drive = f" and a forcing with a period of {period:.6g} samples"
     if stride > 1:
         search = search.finer(visible, stride)
         search.states[:, : search.seen] = search.visible
         search.polish(how)
     degree = int(powers(search.field.terms).sum(axis=1).max())
-    passes = f"{drive} obey a field of degree {degree} that passes through the context up to {search.misfit:.1g}"
+    passes = f" obey a field of degree {degree} that passes through the context up to {search.misfit:.1g}"
     # The misfit is taken as the error of every step and of every sample.
     known = search.known(1.0)
     if known is None:
@@ -108,10 +104,9 @@ def _followed(
         return None
     if not decided.foretold:  # many fields with hidden variables pass through noise
         return None
-    hidden = count - (2 if search.forced else 0)
     who = "The variable" if search.seen == 1 else f"The {search.seen} variables"
-    method = f"field with {'hidden forcing and ' if search.forced else ''}{hidden} hidden variable{'s'[: hidden - 1]}"
-    note = f"{who}{',' if search.forced else ' and'} {hidden} hidden{obey} standard deviations."
+    method = f"field with {count} hidden variable{'s'[: count - 1]}"
+    note = f"{who} and {count} hidden{obey} standard deviations."
     path, draws = decided.path[:, : search.seen], decided.draws[:, :, : search.seen]
     return Decided(path, draws, None, method + (" by assimilation" if search.noise else ""), (note,), None)
 

@@ -20,8 +20,7 @@ from scipy.signal import lfilter
 
 from prophecy.laws import flow
 from prophecy.laws.flow import Terms
-from prophecy.laws.inputs import strongest
-from prophecy.laws.settings import HiddenSettings, Settings
+from prophecy.laws.settings import HiddenSettings
 from prophecy.laws.weak_form import integrated
 
 Array = NDArray[np.float64]
@@ -50,11 +49,6 @@ class Family(NamedTuple):
     degree: int
 
     @property
-    def forced(self) -> bool:
-        """Whether the last two variables are a sinusoid and its quarter-period partner."""
-        return self == (4, 3)
-
-    @property
     def terms(self) -> Terms:
         """A change of each hidden variable by affine functions of those before it leads to the same terms."""
         terms = flow.polynomial_terms(self.variables, self.degree)
@@ -65,8 +59,8 @@ class Family(NamedTuple):
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
 
 
-#: One after the other: x, its rate and a sinusoidal forcing, for which there is one start; then those of fewest terms.
-FAMILIES = Family(4, 3), Family(3, 2), Family(3, 3), Family(4, 2)
+#: One after the other, those of fewest terms first.
+FAMILIES = Family(3, 2), Family(3, 3), Family(4, 2)
 
 
 def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
@@ -199,17 +193,6 @@ def _rates(visible: Array) -> list[Array]:
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
     return [spline.derivative(order)(times) for order in (1, 2, 3)]
-
-
-def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
-    """Radians a sample of the sinusoid that explains most of what a field of degree 3 in x and x' leaves; and the rate
-    of x, that sinusoid and its partner, (time, 3), or none of them where it explains little."""
-    rate = derivatives(visible, 1)
-    both = np.column_stack([visible, rate])[_INSIDE]
-    frequency, left = strongest(both, settings.forcing_periods)
-    phase = frequency * np.arange(len(visible))
-    pair = np.sqrt(2) * np.column_stack([np.cos(phase), np.sin(phase)])
-    return frequency, np.column_stack([rate, pair])[:, : 3 if left < settings.input_left else 0]
 
 
 def guesses(visible: Array, family: Family, settings: HiddenSettings) -> list[tuple[float, Array]]:

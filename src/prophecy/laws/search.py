@@ -73,7 +73,7 @@ def _promising(context: Context, search: Search, steps: int, settings: Settings)
             return driven if short else replace(driven, system=None)
     elif model is None:
         model = search.others()
-    done = model is not None and model.conclusive and not (model.exact and model.field.count > laws.short * seen)
+    done = model is not None and model.conclusive and (model.short or not model.exact)
     quotient = None if done else search.quotients()
     if quotient is not None and (model is None or not model.conclusive or model.field.count > quotient.field.count):
         model = quotient

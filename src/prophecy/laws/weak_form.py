@@ -18,7 +18,6 @@ from scipy.fft import dct, idct
 from prophecy.laws import flow
 from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
-from prophecy.laws.kernels import entry
 from prophecy.laws.sparse import SparseField, eliminated, movable
 
 Array = NDArray[np.float64]
@@ -27,7 +26,7 @@ Indices = NDArray[np.intp]
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
 _ENOUGH = 16  # differences whose median says how large noise is, to about a quarter
-_AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
+_NEAR = 1e-6  # by which functions are moved to see what changes
 
 
 @dataclass
@@ -174,70 +173,37 @@ class WeakForm:
         left = self.left(known)
         return np.asarray(left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(self.rise, axis=0)))])
 
-    def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
-        """The square sums that are left, for one function at a time."""
+    def rests(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
+        """What is left, (functions, steps), beside the known terms and one function at a time with its factors."""
         terms = flow.polynomial_terms(self.path.shape[1], 0, functions, 1)
         values = flow.features(terms, self.path)[:, 1:]
-        columns = (values[:, :, None] * factors[:, None]).reshape(len(values), -1)
-        added = self.integrated(columns)
+        added = self.integrated((values[:, :, None] * factors[:, None]).reshape(len(values), -1))
         size = np.linalg.norm(added, axis=0)
         added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
         added = np.where(np.isfinite(added), added, 0.0) + 1e-14
-        by_function = added.reshape(len(left), len(functions), -1).transpose(1, 0, 2)
-        onto = np.linalg.qr(by_function)[0].transpose(0, 2, 1) @ left
-        return np.asarray(left @ left - np.sum(onto**2, axis=1))
+        basis = np.linalg.qr(added.reshape(len(left), len(functions), -1).transpose(1, 0, 2))[0]
+        return np.asarray(left - (basis @ (basis.transpose(0, 2, 1) @ left)[..., None])[..., 0])
+
+    def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
+        return np.asarray(np.sum(self.rests(functions, factors, known, left) ** 2, axis=1))
 
     def moved(self, function: Function, factors: Array, known: Array, left: Array) -> tuple[Function, float]:
         """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
         free = movable(function.kind, np.array([*function.rates, *function.bends]))
 
         def cost(trial: Function) -> float:
-            rest = self._left_and_slopes(trial, free, factors, known, left)[0]
-            return float(rest @ rest)
+            return float(self.square_sums([trial], factors, known, left)[0])
 
         def linearise(there: Function) -> Callable[[float], list[Function]] | None:
-            rest, slopes = self._left_and_slopes(there, free, factors, known, left)
-            if not np.isfinite(slopes).all():
-                return None
+            near = [_moved(there, [place], _NEAR) for place in free]
+            rest, *others = self.rests([there, *near], factors, known, left)
+            slopes = (np.column_stack(others) - rest[:, None]) / _NEAR
+            if not slopes.any():
+                return None  # a jump between two samples
             solved = Damped(slopes, -rest)
             return lambda damping: [_moved(there, free, solved(damping))]
 
         return descend(function, cost, linearise, 12, 0.01, 0.03)[:2]
-
-    def _left_and_slopes(
-        self, function: Function, free: list[int], factors: Array, known: Array, left: Array
-    ) -> tuple[Array, Array]:
-        """What is left, and its derivatives with what can be moved, (steps, free).
-
-        Coefficients are solved for, not moved along, so that the derivatives are those of the function's values times
-        the coefficients, less what known and added terms explain of them (Kaufman's approximation).
-        """
-        terms = flow.polynomial_terms(self.path.shape[1], 0, [function])
-        value, slope = _value(function.kind, terms.sums(0, self.path))
-        basis, triangle = self._basis(value[:, None] * factors, known)
-        onto = basis.T @ left
-        factor = factors @ np.linalg.lstsq(triangle, onto, rcond=1e-12)[0]
-        changes = np.column_stack([self._by(place) for place in free])
-        moved = self.integrated((slope * factor)[:, None] * changes)
-        moved = np.where(np.isfinite(moved), moved, 0.0)
-        moved -= known @ (known.T @ moved)
-        return left - basis @ onto, -(moved - basis @ (basis.T @ moved))
-
-    def _by(self, place: int) -> Array:
-        """The derivative of a function's sum with what `movable` counts as `place`."""
-        v = self.path.shape[1]
-        if place >= v:
-            return np.asarray(self.path[:, (place - v) // v] * self.path[:, (place - v) % v])
-        return np.ones(len(self.path)) if place < 0 else self.path[:, place]
-
-    def _basis(self, columns: Array, known: Array) -> tuple[Array, Array]:
-        """An orthonormal basis of what columns add to the known terms, and the triangle that turns it into them."""
-        added = self.integrated(columns)
-        size = np.linalg.norm(added, axis=0)
-        size = np.where(size > 0, size, 1.0)
-        added = (added - known @ (known.T @ added)) / size
-        basis, triangle = np.linalg.qr(np.where(np.isfinite(added), added, 0.0) + 1e-14)
-        return basis, triangle * size
 
 
 def orthonormal(columns: Array, least: float = 1e-10) -> Array:
@@ -247,17 +213,7 @@ def orthonormal(columns: Array, least: float = 1e-10) -> Array:
     return np.asarray(u[:, s > least * s[0]])
 
 
-def _value(kind: int, at: Array) -> tuple[Array, Array]:
-    """Value and slope of a function at (time,); a jump is its mean over a sample, which moves with its place."""
-    if kind == SIGN:
-        passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
-        inside = np.abs(2 * at) < passing
-        return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
-    value, slope = entry.function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
-    return value, slope
-
-
-def _moved(function: Function, places: list[int], change: Array) -> Function:
+def _moved(function: Function, places: list[int], change: Array | float) -> Function:
     """With its shift (place -1), rates and bends changed by that much."""
     v, shape = len(function.rates), np.array([*function.rates, *function.bends, function.shift])
     shape[places] += change

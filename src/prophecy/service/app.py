@@ -299,7 +299,6 @@ def _others(app: FastAPI, core: Core) -> None:
             ("series_set_aside", "Series that could not be read.", aside),
             ("values_waiting", "Values waiting for the disk.", core.writer.waiting),
             ("live_cursor", "Live number of the last value.", core.backlog.values.last),
-            ("memory_bytes", "Largest resident memory so far.", files.memory()),
         ]
         return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -6,7 +6,6 @@ import functools
 import gzip
 import hashlib
 import re
-import sys
 from collections.abc import Mapping
 from importlib import resources
 from typing import NamedTuple
@@ -65,13 +64,3 @@ def answer(name: str, headers: Mapping[str, str]) -> Response:
     packed = "gzip" in headers.get("accept-encoding", "")
     common |= {"Content-Encoding": "gzip"} if packed else {}
     return Response(found.packed if packed else found.plain, 200, common, TYPES[name.rpartition(".")[2]])
-
-
-def memory() -> float:
-    """The largest resident memory of this process so far, in bytes; NaN where the system does not report it."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return float("nan")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)

@@ -120,7 +120,7 @@ class Guard:
             way_out = "use 127.0.0.1 or localhost" if local else "name it with --allow-host"
             raise Problem(421, f"this service does not answer to the Host {host[:80]!r}", way_out)
         if local and any(name in headers for name in FORWARDED):
-            raise Problem(403, "this came through a proxy, and the service has no token", "start it with --token")
+            raise Problem(403, "this came through a proxy, and the service has no token", "start it with --token-file")
 
     def _origin(self, scope: Scope, headers: dict[str, str]) -> None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")

@@ -60,7 +60,8 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     order, met, dated = np.arange(len(table.values)), dict[str, int](), False
     keys = [table.keys[code] for code in table.codes]
     if times is not None:
-        when, dated = _seconds(times), times.dates
+        dated = times.dates
+        when = times.ticks / times.per_second if dated else times.values
         order, _, met = ordered(np.column_stack([table.codes, table.values]), times, True, ADDRESS)
         if not len(order):
             raise ValueError("no row has a time; correct the column, or leave it out")
@@ -75,13 +76,6 @@ def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
         np.repeat(order + 2, width).tolist(),
         (*table.notes, *said({**met, "several": 0})),
     )
-
-
-def _seconds(moments: Any) -> Any:
-    if not moments.dates:
-        return moments.values
-    known = np.where(moments.missing, np.datetime64(0, "s"), moments.values).astype("datetime64[us]")
-    return np.where(moments.missing, np.nan, known.astype(np.int64) / 1e6)
 
 
 def _series(
