@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from multiprocessing import current_process, get_all_start_methods
 from threading import current_thread, main_thread
@@ -26,8 +26,11 @@ def in_order(
 ) -> list[Forecast | Failure]:
     """one(task) for every task, in order, with a `Failure` where it raised; Ctrl-C raises `Stopped`."""
     jobs = min(_machine.cores() if jobs is None else _checks.whole("jobs", jobs), len(tasks))
-    items, work, found = list(enumerate(tasks)), partial(_guarded, one), {}
-    alone = nullcontext((place, work(item)) for place, item in enumerate(items))
+    items, work = list(enumerate(tasks)), partial(_guarded, one)
+    found: dict[int, Forecast | Failure] = {}
+    alone: AbstractContextManager[Iterator[tuple[int, Forecast | Failure]]] = nullcontext(
+        (place, work(item)) for place, item in enumerate(items)
+    )
     try:
         with alone if jobs <= 1 else _workers.shared(work, items, jobs, _method()) as answers:
             for place, answer in answers:
