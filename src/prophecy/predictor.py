@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy.engines import run
-from prophecy.engines.stream import stream, streams
+from prophecy.engines import run, stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
