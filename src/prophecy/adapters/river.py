@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river.time_series.base import Forecaster
 
-from prophecy.adapters._ahead import ahead
+from prophecy.adapters import ahead
 from prophecy.streams import Prophecy
 
 

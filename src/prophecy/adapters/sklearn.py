@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from prophecy.adapters._ahead import causal
+from prophecy.adapters import causal
 
 EXPECTED_FAILED_CHECKS = {
     "check_methods_sample_order_invariance": "rows are moments: their order is the data",

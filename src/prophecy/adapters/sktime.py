@@ -11,7 +11,7 @@ from sktime.forecasting.base import BaseForecaster
 
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
-from prophecy.adapters._ahead import ahead
+from prophecy.adapters import ahead
 from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.known import Known
 from prophecy.streams import Prophecy

@@ -18,8 +18,7 @@ except ModuleNotFoundError as error:
 from prophecy.engines.torch_scan import scan
 from prophecy.nn.base import parameter_groups, stepping
 from prophecy.nn.block import Bidirectional, GatedBlock
-from prophecy.nn.context import RLS, ContextState, Delta, GradientStep, Ridge, Solver
-from prophecy.nn.context_layer import ContextSSM
+from prophecy.nn.context import RLS, ContextSSM, ContextState, Delta, GradientStep, Ridge, Solver
 from prophecy.nn.diagonal import DiagonalSSM
 from prophecy.nn.initialise import init_dense_, init_s4d_
 from prophecy.nn.layer import ProphecySSM
