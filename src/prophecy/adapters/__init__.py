@@ -4,8 +4,6 @@
 PyNumDiff and PySINDy), `spark` (functions of frames), `dask` (tables in many files). They hold no model.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ whole. So a worker may die at any moment: its tasks run again elsewhere, and a t
 Workers need to reach the files by the same paths as the one who asks. The series of a key must lie in one partition.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -50,16 +48,13 @@ class Done(NamedTuple):
 def partitions(path: str | os.PathLike[str]) -> list[Path]:
     """The Parquet files of a folder, in order, or the one file."""
     found = Path(path)
-    if found.is_dir():
-        files = sorted(file for file in found.rglob("*.parquet") if file.is_file())
-        if not files:
-            raise FileNotFoundError(
-                f"folder {str(found)!r} holds no .parquet files; name the folder of a table, or one file"
-            )
-        return files
-    if not found.is_file():
+    if found.is_file():
+        return [found]
+    if not found.is_dir():
         raise FileNotFoundError(f"no such file: {found}")
-    return [found]
+    if files := sorted(file for file in found.rglob("*.parquet") if file.is_file()):
+        return files
+    raise FileNotFoundError(f"folder {str(found)!r} holds no .parquet files; name the folder of a table, or one file")
 
 
 def forecast_partitions(

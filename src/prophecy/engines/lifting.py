@@ -12,8 +12,6 @@ the samples, one for the rest. Groups of series run on all cores at once. Few se
 are the rows of the products, and the states between them follow in a few products (`_starts`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -31,7 +29,6 @@ Array = NDArray[Any]
 Made = TypeVar("Made")
 P = ParamSpec("P")
 
-KEPT = 16  # things kept of a system: what runs of several lengths and a stream need
 FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
 GROUP = 256  # series of a product
 WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
@@ -47,6 +44,8 @@ class Lifted(NamedTuple):
     reach: Array
     power: Array
 
+
+KEPT = 16  # things kept of a system: what runs of several lengths and a stream need
 
 _made: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 

@@ -8,8 +8,6 @@ bidiagonal, r_n (A x)_n = (n + 1) s_n + n s_{n-1}, so the step (I + αhA) x' = (
 two diagonals to multiply by and two to solve with, from n = 0 on, for a group of series side by side (`kernels`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ Without forgetting (λ = 1) the start of a signal far from 0 counts for ever: fo
 in its own row of the batch, from the start of its chunk on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
