@@ -129,14 +129,11 @@ def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     table = parquet.read_table(source)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)  # row numbers that pandas stored without being asked
-    failed: dict[Key, Exception] = {}
-    sources = split(table, asked.keys, asked.time, asked.columns, asked.duplicates, failed)
-    made = asked.each.many(sources, 1)
+    made = asked.each.many(split(table, asked.keys, asked.time, asked.columns, asked.duplicates, keep=True), 1)
     errors = {key: str(one.error) for key, one in made.failures.items()}
-    errors |= {key: str(error) for key, error in failed.items()}
     with _files.replacing(target) as temporary:
         parquet.write_table(_table(made, errors, asked, table.schema), temporary)
-    return Done(target, [*made, *failed], errors)
+    return Done(target, [*made], errors)
 
 
 def _table(made: Any, errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
