@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from prophecy import Predictor, System, fout, legs, legt, next_value, run
 from prophecy.bases import fout_as_printed
 from prophecy.discretize import Rule, backward, bilinear, zoh
-from prophecy.engines import ENGINES, lifting, run_states, usual
+from prophecy.engines import ENGINES, lifting, run_states, stream, usual
 from prophecy.engines.kernels import entry
 from prophecy.engines.lifting import lift
-from prophecy.engines.stream import stream
 from prophecy.system import ScaledState, ScaledSystem
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}

@@ -128,7 +128,7 @@ def test_nothing_else_does(package: Path, edit: Callable[[Path], None]) -> None:
 def test_pages_of_the_paper_do_not_hang_on_the_rest_of_the_package() -> None:
     table = registry.experiments()["table-signals"]
     reached = {name for name, _ in keys.closure(runner.SOURCES, type(table).__module__, type(table).__name__)}
-    assert {"prophecy.bases", "prophecy._checks", "prophecy.signals", "prophecy.engines.lifted"} <= reached
+    assert {"prophecy.bases", "prophecy._checks", "prophecy.signals", "prophecy.engines.lifting"} <= reached
     assert not any(name.startswith(("prophecy.streams", "prophecy.forecasting", "prophecy.tables")) for name in reached)
 
 

@@ -552,15 +552,16 @@ def test_regressors_without_times_belong_to_the_rows_in_order(as_frame):
         prophecy.forecast(sold[:120], 10, known=price[:120])
 
 
-def test_a_key_with_one_dated_row_has_no_dates_ahead():
-    """One row has no step: its forecast is there, and the times of a long frame are missing for it."""
+def test_a_key_with_one_dated_row_is_a_failure_of_its_own():
     table = pd.DataFrame(
         {"k": ["a"] * 20 + ["b"], "t": [*pd.date_range("2024-01-01", periods=20), pd.Timestamp("2024-01-20")]}
     )
-    made = prophecy.forecast_many(table.assign(v=np.arange(21.0)), 3, key="k").to_frame()
-    assert made[made.k == "a"].t.tolist() == [*pd.date_range("2024-01-21", periods=3)]
-    assert made[made.k == "b"].t.isna().all()
-    assert np.isfinite(made[made.k == "b"]["point"]).all()
+    made = prophecy.forecast_many(table.assign(v=np.arange(21.0)), 3, key="k")
+    assert str(made["b"].error) == "1 value cannot be forecast from; give at least 2"
+    assert made.to_frame().t.tolist() == [*pd.date_range("2024-01-21", periods=3)]
+    known = pd.DataFrame({"t": pd.date_range("2024-01-01", periods=30), "price": np.arange(30.0)})
+    beside = prophecy.forecast_many(table.assign(v=np.arange(21.0)), 3, key="k", known=known)
+    assert list(beside.failures) == ["b"]
 
 
 def test_a_dict_of_series_has_their_dates_and_lengths():

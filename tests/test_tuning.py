@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
 
 import prophecy
-from prophecy.engines import _threads, lifted, stream
+from prophecy.engines import _threads, lifting, streams
 
 ORDERS = [1, 2, 16, 33, 64]
 
@@ -29,15 +29,14 @@ def _error(found: object, expected: object) -> float:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("sizes", [(16, 7), (32, 50), (100, 1000)])
-@pytest.mark.parametrize("series", [1, lifted.FEW - 1, lifted.FEW, 61])
+@pytest.mark.parametrize("series", [1, lifting.FEW - 1, lifting.FEW, 61])
 @pytest.mark.parametrize("threads", [1, 1 << 30])
 def test_no_setting_changes_the_numbers(order: int, sizes: tuple[int, int], series: int, threads: int) -> None:
-    setting = lifted.Setting(*sizes, threads)
     system, random = _system(order), np.random.default_rng(order)
     u, x = random.standard_normal((series, 517)), random.standard_normal((series, order))
     expected, state = prophecy.run(system, u, engine="step", state=x)
     y = np.full_like(u, np.nan)
-    lifted.run(system, u, x, y, setting)
+    lifting.run(system, u, x, y, *sizes, threads)
     assert _error(y, expected) < 1e-12
     assert _error(x, state) < 1e-11
 
@@ -47,7 +46,7 @@ def test_states_between_blocks_are_the_recurrence(blocks: int, series: int) -> N
     random = np.random.default_rng(blocks)
     power = 0.4 * random.standard_normal((3, 3))
     added, x = random.standard_normal((series, blocks, 3)), random.standard_normal((series, 3))
-    before, final = lifted._starts(added, x, power)
+    before, final = lifting._starts(added, x, power)
     for block in range(blocks):
         assert np.allclose(before[:, block], x, rtol=1e-11, atol=1e-11)
         x = x @ power.T + added[:, block]
@@ -116,7 +115,7 @@ def test_a_stream_of_numbers_is_the_step(name: str) -> None:
     u = np.random.default_rng(6).standard_normal(300)
     expected, _ = prophecy.run(system, u, engine="step")
     predictor = prophecy.Predictor(system)
-    assert stream.streams(system)
+    assert streams(system)
     found = []
     for value in u:  # NumPy numbers take the same path as Python's
         predictor.observe(value)
@@ -177,8 +176,8 @@ def test_an_error_in_a_stream_leaves_it_as_it_was() -> None:
 
 def test_unstable_and_narrow_systems_take_the_plain_step() -> None:
     unstable = prophecy.System(np.array([[1.5]]), np.ones(1), np.ones(1), 0.0)
-    assert not stream.streams(unstable)
-    assert not stream.streams(SYSTEMS["LegT"].astype(np.float32))
+    assert not streams(unstable)
+    assert not streams(SYSTEMS["LegT"].astype(np.float32))
     predictor = prophecy.Predictor(unstable)
     for _ in range(10):
         predictor.observe(1.0)

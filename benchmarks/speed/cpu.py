@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 import prophecy
 from benchmarks.speed import peers
 from benchmarks.speed.measure import Array, Case, in_turns, relative_error
-from prophecy.engines import lifted, step
+from prophecy.engines import lifting, step
 from prophecy.system import System
 
 SKIPPED = 200  # values at the start of a stream that are not scored: every model is still learning
@@ -40,12 +40,11 @@ def batch(name: str, dtype: Any, tolerance: float, rounds: int, quick: bool) -> 
     prophecy.run(system, u, engine="lifted", out=y)
     expected, _ = prophecy.run(system.astype(np.float64), u[::97].astype(np.float64), engine="step")
     error = relative_error(y[::97], expected) if np.isfinite(y).all() else float("inf")
-    setting = lifted.default(system)
-    L = setting.length
+    L = lifting.block_length(system)
     operations = series * samples * (1.5 * L + 4 * order + 2 * order**2 / L)
     title = f"{name}: {series} × {samples}, N = {order}, {np.dtype(dtype)}"
     settings = {"order": order, "series": series, "samples": samples, "dtype": str(np.dtype(dtype))}
-    settings |= {"operations": operations, "block": L, "group": setting.group}
+    settings |= {"operations": operations, "block": L, "group": lifting.GROUP}
     case = Case(name, title, settings, u.size, tolerance)
 
     part, small = u[:, :64].copy(), u[:, :256]

@@ -9,8 +9,6 @@ A library call holds Ctrl-C back while it shares work (`held`). A command does s
 everything that is kept survives a kill.
 """
 
-from __future__ import annotations
-
 import _thread
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The machine this runs on: cores, threads of the matrix library. Each is asked for here alone."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from threading import Lock

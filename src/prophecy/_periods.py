@@ -1,7 +1,5 @@
 """A series less its straight line, and its autocorrelation (streams have one of their own that bears gaps)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Names of version 0.2 that still answer, with a warning that says the new one."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Work shared among processes in a way that cannot hang: a pipe for each, and no thread, lock or queue between them."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

@@ -9,8 +9,6 @@ gap closes: above it the SSM errs by no more than leaving the frequency out woul
 term of the tail keeps its bound.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

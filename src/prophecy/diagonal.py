@@ -57,11 +57,10 @@ class S5(NamedTuple):
     log_dt: Array
 
 
-def nplr(basis: Basis, rank: int | None = None) -> NPLR:
+def nplr(basis: Basis) -> NPLR:
     r"""A = W - P Pᵀ with the smallest rank there is: 1 for LegS, LagT and FouT, 2 for LegT, 0 for FouD.
 
     -(A + Aᵀ)/2 is c I + P Pᵀ: c is the least eigenvalue, which all but few share, P comes from those few.
-    `rank`, if given, is a check.
 
     >>> from prophecy import legt
     >>> nplr(legt(8, 1.0)).low_rank.shape
@@ -77,13 +76,9 @@ def nplr(basis: Basis, rank: int | None = None) -> NPLR:
     damping = 0.0 if abs(damping) < 1e-10 * scale else damping
     apart = losses - damping > 1e-9 * scale
     low = directions[:, apart] * np.sqrt(losses[apart] - damping)
-    found = low.shape[1]
-    normal = basis.A + low @ low.T
-    if found > max(2, basis.order // 2):  # any matrix is a normal one minus one of full rank
+    if low.shape[1] > max(2, basis.order // 2):  # any matrix is a normal one minus one of full rank
         raise ValueError(f"{basis.name} is no normal matrix minus one of low rank in these coordinates")
-    if rank is not None and found != rank:
-        raise ValueError(f"{basis.name} needs rank {found}, got rank = {rank}")
-    return NPLR(normal, low, damping)
+    return NPLR(basis.A + low @ low.T, low, damping)
 
 
 def dplr(basis: Basis) -> DPLR:
@@ -141,10 +136,7 @@ def s5(
     random = np.random.default_rng(seed)
     rates, _, _, V = dplr(legs_invariant(order // blocks, 1.0))
     half = np.argsort(-rates.imag)[: len(rates) // 2]
-    wide = np.zeros((order, order // 2), complex)
-    for block in range(blocks):
-        rows = slice(block * len(rates), (block + 1) * len(rates))
-        wide[rows, block * len(half) : (block + 1) * len(half)] = V[:, half]
+    wide = np.kron(np.eye(blocks), V[:, half])
     B = random.standard_normal((order, inputs)) / np.sqrt(inputs)
     C = random.standard_normal((outputs, order)) / np.sqrt(order)
     return S5(

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy.engines import run
-from prophecy.engines.stream import stream, streams
+from prophecy.engines import run, stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
@@ -45,23 +44,15 @@ class Predictor:
     def __init__(self, system: System | ScaledSystem, channels: int | None = None, gaps: str = "raise") -> None:
         if not isinstance(system, System | ScaledSystem):
             raise TypeError(f"system must be a System, such as next_value(basis, dt), got a {type(system).__name__}")
-        self._system = system
-        self._channels = None if channels is None else _checks.whole("channels", channels)
-        self._gaps = _checks.choice("gaps", gaps, GAPS)
+        self.system = system
+        self.channels = None if channels is None else _checks.whole("channels", channels)
+        self.gaps = _checks.choice("gaps", gaps, GAPS)
         # Single numbers up to this size go to a stream of compiled steps, where it gives the numbers of the step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
         self.reset()
 
     def __repr__(self) -> str:
-        return f"Predictor({self._system!r}, channels={self._channels}, gaps={self._gaps!r}, seen {self.count})"
-
-    @property
-    def system(self) -> System | ScaledSystem:
-        return self._system
-
-    @property
-    def channels(self) -> int | None:
-        return self._channels
+        return f"Predictor({self.system!r}, channels={self.channels}, gaps={self.gaps!r}, seen {self.count})"
 
     @property
     def count(self) -> int:
@@ -72,15 +63,15 @@ class Predictor:
     def state(self) -> Array:
         """A copy of the memory: (N,), or (channels, N)."""
         self._settle()
-        return self._x[0].copy() if self._channels is None else self._x.copy()
+        return self._x[0].copy() if self.channels is None else self._x.copy()
 
     def reset(self) -> None:
         """Forget everything."""
-        width = self._channels or 1
-        self._x = np.zeros((width, self._system.order), self._system.dtype)
-        self._last = np.zeros(width, self._system.dtype)
-        self._low = np.full(width, np.inf, self._system.dtype)
-        self._high = np.full(width, -np.inf, self._system.dtype)
+        width = self.channels or 1
+        self._x = np.zeros((width, self.system.order), self.system.dtype)
+        self._last = np.zeros(width, self.system.dtype)
+        self._low = np.full(width, np.inf, self.system.dtype)
+        self._high = np.full(width, -np.inf, self.system.dtype)
         self._count = 0
         self._stream: Any = None
 
@@ -105,7 +96,7 @@ class Predictor:
         if not missing.any():
             self._feed(data)
             self._note(data)
-        elif self._gaps == "raise":
+        elif self.gaps == "raise":
             moment = int(np.argwhere(missing)[0][0])
             raise ValueError(
                 f"value is NaN at moment {moment} of {len(data)}; drop it, or use gaps='hold' or 'predict'"
@@ -117,24 +108,24 @@ class Predictor:
         """The next value, a number or (channels,). Changes nothing."""
         if self._stream is not None:
             return self._stream.next
-        system = self._system
+        system = self.system
         return self._read(system.readout if isinstance(system, System) else system.readout(max(1, self._count)))
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second. Changes nothing."""
         self._settle()
-        if isinstance(self._system, ScaledSystem):
-            return self._read(self._system.derivative(max(1, self._count)))
-        if self._system.derivative is None:
+        if isinstance(self.system, ScaledSystem):
+            return self._read(self.system.derivative(max(1, self._count)))
+        if self.system.derivative is None:
             raise ValueError("this system has no derivative readout; make it with next_value or set System.derivative")
-        return self._read(self._system.derivative)
+        return self._read(self.system.derivative)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write system and state to one file, atomically; it holds arrays and JSON, no pickles."""
         self._settle()
-        system = self._system
+        system = self.system
         meta = {"system": type(system).__name__, "dt": system.dt, "dtype": system.dtype.name}
-        meta |= {"channels": self._channels, "gaps": self._gaps, "count": self._count}
+        meta |= {"channels": self.channels, "gaps": self.gaps, "count": self._count}
         arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"}
         arrays |= {"x": self._x, "last": self._last, "low": self._low, "high": self._high}
         if isinstance(system, ScaledSystem):
@@ -156,11 +147,11 @@ class Predictor:
             count = _checks.whole("count", meta["count"], least=0)
             if count > _WHOLE:
                 raise ValueError(f"count must be at most {_WHOLE}, got {count}")
-            width = (made._channels or 1,)
-            for name, shape in (("x", (*width, made._system.order)), ("last", width), ("low", width), ("high", width)):
+            width = (made.channels or 1,)
+            for name, shape in (("x", (*width, made.system.order)), ("last", width), ("low", width), ("high", width)):
                 array = arrays[name]
-                if array.shape != shape or array.dtype != made._system.dtype:
-                    raise ValueError(f"{name} must be {shape} {made._system.dtype}, got {array.shape} {array.dtype}")
+                if array.shape != shape or array.dtype != made.system.dtype:
+                    raise ValueError(f"{name} must be {shape} {made.system.dtype}, got {array.shape} {array.dtype}")
                 if np.isnan(array).any() or (name in ("x", "last") and not np.isfinite(array).all()):
                     raise ValueError(f"{name} must be finite, got {_checks.first_bad(array)}")
                 setattr(made, f"_{name}", array.copy())
@@ -173,7 +164,7 @@ class Predictor:
         return made
 
     def _begin(self) -> Any:
-        self._stream = stream(self._system, self._x[0], self._count, float(self._low[0]), float(self._high[0]))
+        self._stream = stream(self.system, self._x[0], self._count, float(self._low[0]), float(self._high[0]))
         return self._stream
 
     def _settle(self) -> None:
@@ -185,13 +176,13 @@ class Predictor:
 
     def _moments(self, value: ArrayLike) -> Array:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""
-        dtype = self._system.dtype
+        dtype = self.system.dtype
         _checks.not_wider("value", value, dtype)
         array = _checks.real_array("value", value)
-        width = self._channels or 1
-        single = 0 if self._channels is None else 1
-        if array.ndim not in (single, single + 1) or (self._channels is not None and array.shape[-1] != width):
-            shapes = "a number or (time,)" if self._channels is None else f"({width},) or (time, {width})"
+        width = self.channels or 1
+        single = 0 if self.channels is None else 1
+        if array.ndim not in (single, single + 1) or (self.channels is not None and array.shape[-1] != width):
+            shapes = "a number or (time,)" if self.channels is None else f"({width},) or (time, {width})"
             raise ValueError(f"value must be {shapes}, got shape {array.shape}")
         if array.size == 0:
             raise ValueError(f"value must hold at least one moment, got shape {array.shape}")
@@ -203,10 +194,10 @@ class Predictor:
     def _feed(self, data: Array) -> None:
         if len(data) == 1:
             x = self._step(data[0])
-        elif isinstance(self._system, System):
-            _, x = run(self._system, np.ascontiguousarray(data.T), state=self._x)
+        elif isinstance(self.system, System):
+            _, x = run(self.system, np.ascontiguousarray(data.T), state=self._x)
         else:
-            _, (x, _) = run(self._system, np.ascontiguousarray(data.T), state=ScaledState(self._x, self._count))
+            _, (x, _) = run(self.system, np.ascontiguousarray(data.T), state=ScaledState(self._x, self._count))
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 
     def _feed_with_gaps(self, data: Array, missing: Array) -> None:
@@ -234,22 +225,22 @@ class Predictor:
 
     def _fill(self) -> Array:
         """What stands in for a missing value."""
-        if self._gaps == "hold" or not self._count:
+        if self.gaps == "hold" or not self._count:
             return self._last
         seen = self._low <= self._high  # a channel without a value so far keeps to zero
         low, high = np.where(seen, self._low, self._last), np.where(seen, self._high, self._last)
         return np.asarray(np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low)))
 
     def _step(self, now: Array) -> Array:
-        A, B, _, _ = self._system.at(self._count + 1)
+        A, B, _, _ = self.system.at(self._count + 1)
         x: Array = self._x @ A.T + now[:, None] * B
         if not np.isfinite(x).all():
-            raise ValueError(f"value {now} overflows the memory in {self._system.dtype}; rescale the data")
+            raise ValueError(f"value {now} overflows the memory in {self.system.dtype}; rescale the data")
         return x
 
     def _read(self, readout: Readout) -> Any:
         y = self._x @ readout.C + self._x.dtype.type(readout.D) * self._last
-        return float(y[0]) if self._channels is None else y
+        return float(y[0]) if self.channels is None else y
 
 
 def _system(meta: dict[str, Any], arrays: dict[str, Array]) -> System | ScaledSystem:

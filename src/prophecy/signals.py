@@ -103,16 +103,11 @@ def filtered_noise(
 
 
 def van_der_pol(
-    samples: int = SAMPLES,
-    *,
-    end: float = 20.0,
-    initial: float = 0.5,
-    stiffness: float = 7.0,
-    tolerance: Tolerance | None = None,
+    samples: int = SAMPLES, *, end: float = 20.0, initial: float = 0.5, tolerance: Tolerance | None = None
 ) -> Array:
-    r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t over [0, end]: (samples,).
+    r"""The paper's one-variable Van der Pol equation u' = 7 (1 - u^2) sin t over [0, end]: (samples,).
 
-    Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
+    Without a tolerance, from its closed form u(t) = tanh(7 (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
     A solver does: at the top of a cycle 1 - u is 4.6e-13, below its error, and what comes back may pass -1. The square
     wave between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
     """
@@ -120,8 +115,8 @@ def van_der_pol(
     if not abs(initial) < 1.0:
         raise ValueError(f"initial must lie strictly between -1 and 1, where the closed form holds, got {initial}")
     if tolerance is not None:
-        return _integrate(lambda t, u: stiffness * (1.0 - u * u) * math.sin(t), initial, times, tolerance)
-    return np.asarray(np.tanh(stiffness * (1.0 - np.cos(times)) + math.atanh(initial)), dtype=np.float64)
+        return _integrate(lambda t, u: 7.0 * (1.0 - u * u) * math.sin(t), initial, times, tolerance)
+    return np.asarray(np.tanh(7.0 * (1.0 - np.cos(times)) + math.atanh(initial)), dtype=np.float64)
 
 
 def bernoulli(
@@ -167,27 +162,15 @@ def _integrate(slope: Callable[[float, float], float], initial: float, times: Ar
     return np.asarray(solution.y[0], dtype=np.float64)
 
 
-def sines(
-    functions: int = 1,
-    samples: int = SAMPLES,
-    *,
-    seed: int = 0,
-    terms: int = 20,
-    lowest: float = 0.1,
-    highest: float = 50.0,
-    unit: float = 1.0,
-) -> Array:
-    """Sums of `terms` sines sin(ω x), x over [0, 1], divided by their largest value: (functions, samples).
+def sines(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, unit: float = 1.0) -> Array:
+    """Sums of 20 sines sin(ω x), x over [0, 1], divided by their largest value: (functions, samples).
 
-    Coefficients are uniform in (-1, 1) and ω in (lowest, highest) times `unit` radians. The paper's text says
-    "frequencies between 0 and 50"; its code has radians, at most 8 cycles. `unit` = 2π reads them as cycles.
+    Coefficients are uniform in (-1, 1) and ω in (0.1, 50) times `unit` radians. The paper's text says "frequencies
+    between 0 and 50"; its code has radians, at most 8 cycles. `unit` = 2π reads them as cycles.
     """
-    _checks.whole("terms", terms)
-    for name, value in (("lowest", lowest), ("highest", highest), ("unit", unit)):
-        _checks.positive(name, value)
 
     def draw(random: np.random.Generator, x: Array) -> Array:
-        size, frequency = random.uniform(-1.0, 1.0, terms), random.uniform(lowest, highest, terms)
+        size, frequency = random.uniform(-1.0, 1.0, 20), random.uniform(0.1, 50.0, 20)
         return np.asarray(size @ np.sin(unit * frequency[:, None] * x))
 
     rows = _drawn(functions, samples, seed, draw)
@@ -196,20 +179,19 @@ def sines(
     return np.asarray(rows / np.where(largest > 0.0, largest, _size(rows)), dtype=np.float64)
 
 
-def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms: int = 15) -> Array:
-    """Sums of the first `terms` Legendre polynomials on [0, 1], largest absolute value 1: (functions, samples).
+def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """Sums of the first 15 Legendre polynomials on [0, 1], largest absolute value 1: (functions, samples).
 
     Coefficients are uniform in (-1, 1). The authors' code evaluates them on [0, 1], half of where they are orthogonal.
     """
-    _checks.whole("terms", terms)
     legval = np.polynomial.legendre.legval
-    rows = _drawn(functions, samples, seed, lambda random, x: legval(x, random.uniform(-1.0, 1.0, terms)))
+    rows = _drawn(functions, samples, seed, lambda random, x: legval(x, random.uniform(-1.0, 1.0, 15)))
     return np.asarray(rows / _size(rows), dtype=np.float64)
 
 
-def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, size: float = 10.0) -> Array:
-    """Lines over [0, 1] with offset and slope uniform in (-size, size): (functions, samples)."""
-    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(-size, size, 2))
+def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """Lines over [0, 1] with offset and slope uniform in (-10, 10): (functions, samples)."""
+    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(-10.0, 10.0, 2))
     return np.asarray(draws[:, :1] + draws[:, 1:] * np.linspace(0.0, 1.0, samples), dtype=np.float64)
 
 
@@ -231,44 +213,37 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: fl
     return np.concatenate([one(seed + row) for row in range(functions)])
 
 
-def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 600.0) -> Array:
-    """sin(ω x + φ), x over [0, 1], with ω uniform in (0, highest) radians and a random phase: (functions, samples)."""
-    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, (highest, 2.0 * np.pi)))
+def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """sin(ω x + φ), x over [0, 1], with ω uniform in (0, 600) radians and a random phase: (functions, samples)."""
+    draws = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, (600.0, 2.0 * np.pi)))
     return np.asarray(np.sin(draws[:, :1] * np.linspace(0.0, 1.0, samples) + draws[:, 1:]), dtype=np.float64)
 
 
-def brownian(
-    functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
-) -> Array:
-    """Brownian motion over [0, 1] from 0: variance `volatility`² and mean `drift` at the end, (functions, samples)."""
+def brownian(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0) -> Array:
+    """Brownian motion over [0, 1] from 0: variance 1 and mean `drift` at the end, (functions, samples)."""
     steps = _drawn(functions, samples, seed, lambda random, x: random.normal(size=samples))
-    steps = drift / samples + volatility * steps / math.sqrt(samples)
+    steps = drift / samples + steps / math.sqrt(samples)
     steps[:, 0] = 0.0
     return np.asarray(np.cumsum(steps, axis=1), dtype=np.float64)
 
 
-def geometric_brownian(
-    functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
-) -> Array:
-    """exp of a Brownian motion whose mean is exp(`drift` x) on [0, 1], from 1: (functions, samples)."""
-    return np.exp(brownian(functions, samples, seed=seed, drift=drift - volatility**2 / 2.0, volatility=volatility))
+def geometric_brownian(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """exp of a Brownian motion, of mean 1 throughout, from 1: (functions, samples)."""
+    return np.exp(brownian(functions, samples, seed=seed, drift=-0.5))
 
 
-def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 10) -> Array:
-    """∏ (x - r_i) on [0, 1] with `degree` roots uniform in (0, 1), largest absolute value 1: (functions, samples)."""
-    _checks.whole("degree", degree)
-    roots = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, 1.0, degree))
+def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """∏ (x - r_i) on [0, 1] with ten roots uniform in (0, 1), largest absolute value 1: (functions, samples)."""
+    roots = _drawn(functions, samples, seed, lambda random, x: random.uniform(0.0, 1.0, 10))
     rows = np.prod(np.linspace(0.0, 1.0, samples) - roots[:, :, None], axis=1)
     return np.asarray(rows / _size(rows), dtype=np.float64)
 
 
-def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, rate: float = 3.9) -> Array:
-    """u[k + 1] = rate u[k] (1 - u[k]) from a start uniform in (0, 1): (functions, samples). Chaotic at the default."""
-    if not 0.0 < rate <= 4.0:
-        raise ValueError(f"rate must lie in (0, 4], where the map stays within [0, 1], got {rate}")
+def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """u[k + 1] = 3.9 u[k] (1 - u[k]), chaotic, from a start uniform in (0, 1): (functions, samples)."""
     rows = np.tile(_drawn(functions, samples, seed, lambda random, x: random.uniform(size=1)), samples)
     for k in range(1, samples):
-        rows[:, k] = rate * rows[:, k - 1] * (1.0 - rows[:, k - 1])
+        rows[:, k] = 3.9 * rows[:, k - 1] * (1.0 - rows[:, k - 1])
     return rows
 
 

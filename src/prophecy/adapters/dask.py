@@ -5,8 +5,6 @@ whole. So a worker may die at any moment: its tasks run again elsewhere, and a t
 Workers need to reach the files by the same paths as the one who asks. The series of a key must lie in one partition.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -50,16 +48,13 @@ class Done(NamedTuple):
 def partitions(path: str | os.PathLike[str]) -> list[Path]:
     """The Parquet files of a folder, in order, or the one file."""
     found = Path(path)
-    if found.is_dir():
-        files = sorted(file for file in found.rglob("*.parquet") if file.is_file())
-        if not files:
-            raise FileNotFoundError(
-                f"folder {str(found)!r} holds no .parquet files; name the folder of a table, or one file"
-            )
-        return files
-    if not found.is_file():
+    if found.is_file():
+        return [found]
+    if not found.is_dir():
         raise FileNotFoundError(f"no such file: {found}")
-    return [found]
+    if files := sorted(file for file in found.rglob("*.parquet") if file.is_file()):
+        return files
+    raise FileNotFoundError(f"folder {str(found)!r} holds no .parquet files; name the folder of a table, or one file")
 
 
 def forecast_partitions(
@@ -129,14 +124,11 @@ def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     table = parquet.read_table(source)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)  # row numbers that pandas stored without being asked
-    failed: dict[Key, Exception] = {}
-    sources = split(table, asked.keys, asked.time, asked.columns, asked.duplicates, failed)
-    made = asked.each.many(sources, 1)
+    made = asked.each.many(split(table, asked.keys, asked.time, asked.columns, asked.duplicates, keep=True), 1)
     errors = {key: str(one.error) for key, one in made.failures.items()}
-    errors |= {key: str(error) for key, error in failed.items()}
     with _files.replacing(target) as temporary:
         parquet.write_table(_table(made, errors, asked, table.schema), temporary)
-    return Done(target, [*made, *failed], errors)
+    return Done(target, [*made], errors)
 
 
 def _table(made: Any, errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.adapters._ahead import causal
+from prophecy.adapters import causal
 
 
 def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,36 +1,26 @@
 """A forecaster for river (extra `river`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from river.time_series.base import Forecaster
 
-from prophecy.adapters._ahead import ahead
+from prophecy.adapters import ahead
 from prophecy.streams import Prophecy
 
 
 class ProphecyForecaster(Forecaster):  # type: ignore[misc]
     """Forecasts with `prophecy.Prophecy`, one value at a time; there is nothing to tune.
 
-    One step ahead comes from the whole bank. More steps come from dynamics solved from the last `context` values,
-    which takes tens of milliseconds for each call.
+    One step ahead comes from the whole bank. More steps come from dynamics solved from the last `context` values, which
+    takes tens of milliseconds for each call.
 
-    Parameters
-    ----------
-    context
-        How many past values are kept for forecasts of more than one step.
-
-    Examples
-    --------
     >>> import math
     >>> model = ProphecyForecaster()
     >>> for k in range(200):
     ...     model.learn_one(math.sin(k / 10))
     >>> round(model.forecast(horizon=1)[0] - math.sin(20), 9)
     0.0
-
     """
 
     def __init__(self, context: int = 512) -> None:

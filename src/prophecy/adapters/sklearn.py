@@ -1,15 +1,13 @@
 """A transformer for scikit-learn (extra `sklearn`)."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from prophecy.adapters._ahead import causal
+from prophecy.adapters import causal
 
 EXPECTED_FAILED_CHECKS = {
     "check_methods_sample_order_invariance": "rows are moments: their order is the data",
@@ -23,16 +21,8 @@ class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     Rows are moments in order. Nothing leaks from the future: the features of a row do not change when rows are added
     below it. Missing values (NaN) are bridged by predictions.
+    dt: time between rows, the unit of the derivative. keep: whether the columns themselves come first in the output.
 
-    Parameters
-    ----------
-    dt : float, default=1.0
-        Time between rows, the unit of the derivative.
-    keep : bool, default=True
-        Whether the columns themselves are part of the output, before the features.
-
-    Examples
-    --------
     >>> X = np.sin(np.arange(100) / 10)[:, None]
     >>> features = CausalFeatures(dt=0.1).fit_transform(X)
     >>> features.shape
@@ -45,7 +35,7 @@ class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.dt = dt
         self.keep = keep
 
-    def fit(self, X: Any, y: Any = None) -> CausalFeatures:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Note the columns; there is nothing to train."""
         validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return self

@@ -1,9 +1,7 @@
 """A forecaster for sktime (extra `sktime`)."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,7 @@ from sktime.forecasting.base import BaseForecaster
 
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
-from prophecy.adapters._ahead import ahead
+from prophecy.adapters import ahead
 from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.known import Known
 from prophecy.streams import Prophecy
@@ -24,14 +22,8 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
 
     `update` observes the new values alone, at a cost that depends on their number and not on what was seen before.
     `X`, where given to `fit`, `update` and `predict`, is what is known in advance (`known` of `prophecy.forecast`).
+    context: how many past values are kept for forecasts of many steps.
 
-    Parameters
-    ----------
-    context : int, default=2048
-        How many past values are kept for forecasts of many steps.
-
-    Examples
-    --------
     >>> from sktime.datasets import load_airline
     >>> from prophecy.adapters.sktime import ProphecyForecaster
     >>> forecaster = ProphecyForecaster().fit(load_airline(), fh=[1, 2, 3])
@@ -62,7 +54,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
             warnings.filterwarnings("ignore", message=".*remember_data.*", category=FutureWarning)
             super().__init__()
 
-    def _fit(self, y: pd.Series, X: Any = None, fh: Any = None) -> ProphecyForecaster:
+    def _fit(self, y: pd.Series, X: Any = None, fh: Any = None) -> Self:
         self.model_ = Prophecy(context=self.context)
         self.model_.observe(_values(y))
         self._seen, self._name = y.index[-1], y.name
@@ -71,7 +63,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         self._recent: Any = _values(y)[-self.context :] if X is not None else None
         return self
 
-    def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> ProphecyForecaster:
+    def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> Self:
         """Observe what is new; the state must follow the data whether or not parameters may change."""
         new = y[y.index > self._seen]
         if len(new):

@@ -8,8 +8,6 @@ every row is taken in exactly once. Spark promises no order within a micro-batch
 of their times there, and what comes in a later micro-batch with an earlier time is late, as in a `Fleet`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -130,5 +128,3 @@ def _forecast_key(
             {key: made[key][:1], time: nothing, "point": np.nan, "lower": np.nan, "upper": np.nan, "error": str(error)}
         )
 
-
-__all__ = ["Streams", "forecast", "predict"]

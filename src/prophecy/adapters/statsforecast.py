@@ -1,8 +1,6 @@
 """A model for statsforecast (extra `statsforecast`), and through it for Spark, Dask and Ray."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ class ProphecyModel(_TS):  # type: ignore[misc]
         self.alias = alias
         self.prediction_intervals = prediction_intervals
 
-    def fit(self, y: Array, X: Any = None) -> ProphecyModel:
+    def fit(self, y: Array, X: Any = None) -> Self:
         """Keep the series y (time,), and how each value would have been predicted from those before it."""
         values = np.asarray(y, dtype=np.float64)
         self.model_ = {"y": values, **_in_sample(values, None)}

@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.engines import _threads, lifted, lifting, scan, step
+from prophecy.engines import _threads, lifting, scan, step
+from prophecy.engines.kernels import entry
 from prophecy.system import ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
 Engine: TypeAlias = Callable[[System, Array, Array, Array], None]
 ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], None]
 
-ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifted.run}
+ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifting.run}
 
 
 def _extra(name: str) -> Engine:
@@ -49,7 +50,7 @@ def _extra(name: str) -> Engine:
 DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run, "scan": scan.run}
 
-__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "usual"]
+__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "stream", "streams", "usual"]
 
 
 @overload
@@ -126,6 +127,24 @@ def usual(system: System | ScaledSystem) -> str:
     if isinstance(system, System):
         return "lifted" if lifting.is_stable(system) else "step"
     return "scan" if scan.supports(system) else "step"
+
+
+def streams(system: System | ScaledSystem) -> bool:
+    """Whether a `stream` gives the numbers of the step: in float64, and not where rounding grows."""
+    return system.dtype == np.float64 and usual(system) != "step"
+
+
+def stream(system: System | ScaledSystem, x: Array, count: int, low: float, high: float) -> Any:
+    """One series of a system that `streams`, one value at a time, for `Predictor`: compiled steps, since calling NumPy
+    takes longer than the step. x (N,): the state after `count` values between `low` and `high`."""
+    if isinstance(system, ScaledSystem):
+        return scan.Stream(system, x, count, low, high)
+    return entry.Stream(_columns(system), system.B, system.C, system.D, x, count, low, high)
+
+
+@lifting.once
+def _columns(system: System) -> Array:
+    return np.ascontiguousarray(system.A.T)
 
 
 def _known(system: System | ScaledSystem, engine: str) -> str:

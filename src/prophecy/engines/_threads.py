@@ -1,11 +1,8 @@
-"""Threads of our own instead of the matrix library's: one for each core, with the library kept to one thread each.
+"""One thread for each core, each with whole groups of series; the matrix library is kept to one thread of its own.
 
-A product of a few hundred rows is too small to share between cores, a batch of series is not: each thread takes whole
-groups of series, and nothing waits. Where the library's threads cannot be limited (see `_machine`), the work stays in
-one thread and the library uses its own.
+A product of a few hundred rows is too small for the library to share between cores. Where its threads cannot be limited
+(see `_machine`), the work stays in one thread and the library uses its own.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +15,6 @@ T = TypeVar("T")
 
 
 def workers() -> int:
-    """How many threads `over` runs at once."""
     return _machine.cores() if _machine.blas_threads_can_be_set() else 1
 
 

@@ -5,9 +5,12 @@ r"""Lifting: a system over a block of L samples is one matrix, by which all engi
 K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C B + D, kernel[j] = C A^j B. O (L, N) has
 rows C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype,
 so L costs O(log L) products and no more rounding than L steps.
-"""
 
-from __future__ import annotations
+The engine "lifted" is `run`. Many series: the samples of a block stand beside the states, (series, L + N), and two
+products give predictions and new states: one for the first half of the predictions, which do not see the second half of
+the samples, one for the rest. Groups of series run on all cores at once. Few series: the blocks of a stretch of time
+are the rows of the products, and the states between them follow in a few products (`_starts`).
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,11 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 
+from prophecy import _machine
+from prophecy.engines import _threads
 from prophecy.system import System
 
 Array = NDArray[Any]
 Made = TypeVar("Made")
 P = ParamSpec("P")
+
+FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
+GROUP = 256  # series of a product
+WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
+WALKED = 64  # blocks walked one after another in `_starts`
+THREADS = 1 << 17  # samples a thread must get to be worth starting
 
 
 class Lifted(NamedTuple):
@@ -93,3 +104,94 @@ def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:
     made = array.astype(dtype)
     made.setflags(write=False)
     return made
+
+
+def run(
+    system: System, u: Array, x: Array, y: Array, length: int | None = None, group: int = GROUP, threads: int = THREADS
+) -> None:
+    """Predictions into y and final states into x, in place. length: samples of a block."""
+    (series, time), length = u.shape, length or block_length(system)
+    whole = time // length * length
+    with _machine.ONE_BLAS_THREAD:
+        if whole and series < FEW:
+            stretch = max(1, WORK // series // length) * length
+            for start in range(0, whole, stretch):
+                some = slice(start, min(whole, start + stretch))
+                _few(system, u[:, some], x, y[:, some], length, threads)
+        elif whole:
+            halves = _halves(system, length)
+            rows = _threads.shares(series, FEW, group) if series * time >= threads else [slice(None)]
+            _threads.over(lambda some: _many(halves, u[some, :whole], x[some], y[some, :whole]), rows)
+        if rest := time - whole:  # a block of their own length
+            made = np.concatenate([u[:, whole:].astype(system.dtype), x], axis=1) @ block_matrix(system, rest)
+            y[:, whole:], x[:] = made[:, :rest], made[:, rest:]
+
+
+def block_length(system: System) -> int:
+    """Near the fewest operations per sample, 2 L + 4 N + 2 N²/L, at L = N; never so short that overhead rules."""
+    return int(np.clip(16 * round(system.order / 16), 64, 256))
+
+
+def _many(halves: tuple[Array, Array], u: Array, x: Array, y: Array) -> None:
+    early, late = halves
+    half, N = early.shape[1], x.shape[1]
+    length = len(late) - N
+    state, rest = slice(half, half + N), slice(half + N, None)
+    joint, made = (np.empty((len(u), N + length), x.dtype) for _ in range(2))
+    joint[:, state] = x
+    for start in range(0, u.shape[1], length):
+        middle, end = start + half, start + length
+        joint[:, :half], joint[:, rest] = u[:, start:middle], u[:, middle:end]
+        np.matmul(joint[:, : half + N], early, out=made[:, :half])
+        np.matmul(joint, late, out=made[:, half:])
+        y[:, start:middle], y[:, middle:end] = made[:, :half], made[:, rest]
+        joint, made = made, joint  # the new states are where the next block wants them
+    x[:] = joint[:, state]
+
+
+@once
+def _halves(system: System, length: int) -> tuple[Array, Array]:
+    """The block matrix for rows [first half of u, x, second half of u]: its columns for the first half of y, which does
+    not see the second half of u, and the others."""
+    half, total = length // 2, length + system.order
+    order = np.r_[:half, length:total, half:length]
+    matrix = block_matrix(system, length)[np.ix_(order, order)]
+    return np.ascontiguousarray(matrix[: half + system.order, :half]), np.ascontiguousarray(matrix[:, half:])
+
+
+def _few(system: System, u: Array, x: Array, y: Array, length: int, threads: int) -> None:
+    (series, time), N = u.shape, system.order
+    blocks, matrix = time // length, block_matrix(system, length)
+    joint = np.empty((series, blocks, length + N), system.dtype)
+    joint[:, :, :length] = u.reshape(series, blocks, length)
+    flat = joint.reshape(series * blocks, length + N)
+    reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
+    added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
+    cut = _threads.shares(len(flat), least=max(1, threads // length))
+    _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
+    joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, lift(system, length).power)
+    _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
+    y[:] = made.reshape(series, time)
+
+
+def _starts(added: Array, x: Array, power: Array) -> tuple[Array, Array]:
+    """States before each block and after the last, from what each adds: x[b + 1] = power x[b] + added[b].
+
+    added (series, blocks, N). Two blocks are one that adds power added[b] + added[b + 1] under power²: the states
+    before even blocks are the same problem, half as long.
+    """
+    blocks = added.shape[1]
+    right, states = np.ascontiguousarray(power.T), np.empty_like(added)
+    if blocks <= WALKED:
+        for block in range(blocks):
+            states[:, block] = x
+            x = x @ right + added[:, block]
+        return states, x
+    pairs = blocks // 2 * 2
+    both = added[:, 0:pairs:2] @ right + added[:, 1:pairs:2]
+    states[:, 0:pairs:2], x = _starts(both, x, power @ power)
+    states[:, 1:pairs:2] = states[:, 0:pairs:2] @ right + added[:, 0:pairs:2]
+    if pairs < blocks:
+        states[:, -1] = x
+        x = x @ right + added[:, -1]
+    return states, x

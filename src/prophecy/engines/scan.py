@@ -8,8 +8,6 @@ bidiagonal, r_n (A x)_n = (n + 1) s_n + n s_{n-1}, so the step (I + αhA) x' = (
 two diagonals to multiply by and two to solve with, from n = 0 on, for a group of series side by side (`kernels`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -89,3 +87,20 @@ class Scan:
     def states(self) -> Array:
         """x (series, N), up to a whole number of groups."""
         return _apart(np.diff(self._sums, axis=1, prepend=0.0)) / self._root
+
+
+class Stream:
+    """`entry.Stream` for LegS."""
+
+    def __init__(self, system: ScaledSystem, x: Array, count: int, low: float, high: float) -> None:
+        self._scan, self._now = Scan(system, x[None, :], count), grouped(np.zeros((1, 1)))
+        self.count, self.low, self.high = count, low, high
+
+    def take(self, u: float) -> None:
+        self._now[0, 0, 0] = u
+        self.next = float(self._scan.take(self._now)[0, 0, 0])
+        self.count, self.last, self.low, self.high = self.count + 1, u, min(self.low, u), max(self.high, u)
+
+    def state(self) -> Array:
+        x: Array = self._scan.states()[0]
+        return x

@@ -7,8 +7,6 @@ On CUDA, in float32, it is one kernel each way that keeps no states but those be
 elsewhere, inside `torch.func` and for second derivatives a `scan` over all states.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from typing import Any

@@ -5,8 +5,6 @@ x = A @ x + B * u[k]
 y[k] = C @ x + D * u[k]
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import NDArray

@@ -4,8 +4,6 @@ Matrices are lifted in float64; no product uses TF32, whatever the global settin
 accuracy of the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -10,8 +10,6 @@ the same scan backwards in time, so only A and the states are kept for it. To `t
 scan is one operator, `prophecy::scan`; inside the transforms of `torch.func` the states are walked one after another.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

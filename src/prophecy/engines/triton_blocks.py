@@ -3,8 +3,6 @@
 Importing this needs triton; running it a GPU, or TRITON_INTERPRET=1 and tensors on the CPU.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

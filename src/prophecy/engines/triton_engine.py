@@ -6,8 +6,6 @@ at once: a first pass gives each piece's final state from zero, `_carry` takes t
 pass computes the predictions. The samples after the last whole block are a small torch product.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

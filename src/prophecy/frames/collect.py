@@ -25,23 +25,20 @@ class Collected:
     """Every series of a table by key ("" without one), variables side by side, and how many rows were read."""
 
     table: Table
-    sources: dict[Key, Source]
+    sources: dict[Key, Any]
     rows: int
 
 
-def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
-    """The series of a table, the newest `context` rows of each.
-
-    failed: takes what is wrong with single series, which is raised without it.
-    """
-    sources = {}
+def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected:
+    """The series of a table, the newest `context` rows of each. keep: what is wrong with one stands in its place."""
+    sources: dict[Key, Source | ValueError] = {}
     for key, rows in table.split().items():
         try:
             sources[key] = _source(table, key, rows, context)
         except ValueError as error:
-            if failed is None:
+            if not keep or not table.roles.keys:
                 raise
-            failed[key] = error
+            sources[key] = error
     return Collected(table, sources, len(table.values))
 
 
@@ -86,21 +83,21 @@ def _is_columns(data: Any) -> bool:
     return not dated and len({len(item) if hasattr(item, "__len__") else -1 for item in data.values()}) <= 1
 
 
-def collected(data: Any, asked: Hints, time: Any = None, failed: dict[Key, Exception] | None = None) -> Collected:
-    """The series of anything with columns. time: times beside a frame, in place of a column."""
+def collected(data: Any, asked: Hints, time: Any = None, keep: bool = False) -> Collected:
+    """The series of anything with columns. time: times beside a frame, in place of a column; keep: as of `collect`."""
     _checks.choice("duplicates", asked.duplicates, DUPLICATES)
     if isinstance(data, Collected):
         return data
     if isinstance(time, str):
         asked, time = replace(asked, time=time), None
     if isinstance(data, str | os.PathLike):
-        return collect(open_table(os.fspath(data), asked))
+        return collect(open_table(os.fspath(data), asked), keep=keep)
     if isinstance(data, Mapping):
         import narwhals.stable.v2 as nw
 
         backend: Any = any_library()
         data = nw.from_dict({str(name): np.asarray(column) for name, column in data.items()}, backend=backend)
-    return collect(open_frame(data, asked, time), failed=failed)
+    return collect(open_frame(data, asked, time), keep=keep)
 
 
 def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None, duplicates: str = "refuse") -> Source:
@@ -139,16 +136,16 @@ def split(
     time: Any = None,
     columns: str | Sequence[str] | None = None,
     duplicates: str = "refuse",
-    failed: dict[Key, Exception] | None = None,
-) -> dict[Key, Source]:
+    keep: bool = False,
+) -> dict[Key, Any]:
     """The series of a long table, one for every value of `key` (a column, or several), in the order they begin.
 
     key: None takes the outer levels of a MultiIndex, or a column of a usual name; without one every column is a series
-    of its own. failed: takes what is wrong with single series, which is raised without it.
+    of its own. keep: what is wrong with a series stands in its place, instead of being raised.
     """
     if not is_table(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    found = collected(data, Hints(columns or (), key=key or (), duplicates=duplicates), time, failed)
+    found = collected(data, Hints(columns or (), key=key or (), duplicates=duplicates), time, keep)
     return found.sources if found.table.roles.keys else found.sources[""].by_column()
 
 

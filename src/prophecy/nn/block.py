@@ -1,7 +1,5 @@
 """Layers around a memory: a gated block that mixes channels, and running in both directions of time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

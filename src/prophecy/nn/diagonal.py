@@ -1,7 +1,5 @@
 """S4D: a diagonal memory in complex numbers, with the same blocks, step and states as the dense layer."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 r"""Constructions written into the parameters of other libraries' layers: dense and diagonal (S4D)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Padded batches: samples that count are moved to the front, run, and put back where they came from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a layer reads from its memory: functions (basis, dt) → one `System`, or several on the same memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias

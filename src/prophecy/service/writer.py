@@ -1,8 +1,9 @@
 """The way into the database: batches that wait go into one transaction together, large ones by parts.
 
-A transaction is bounded in rows and in steps (`Settings.slice_rows`), and all that wait have an equal share in it. A
-batch is checked whole before its first part is taken, and answered after its last is on disk. Where a merged
-transaction is refused, its batches are tried one by one: a wrong row refuses its own batch alone.
+A transaction is bounded in rows and in steps (`Settings.slice_rows`). Batches take turns: each at most half of one, and
+a batch that had a part goes behind all that wait. It is checked whole before its first part is taken, and answered
+after its last is on disk. Where a merged transaction is refused, its batches are tried one by one: a wrong row refuses
+its own batch alone.
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ Published = Callable[[dict[str, list[Any]], list[dict[str, Any]]], int]
 
 @dataclass(eq=False)
 class Waiting:
-    """A batch and the place of its answer. number: in the order they came; done: rows taken; end: of those whose turn
-    it is; columns: the answers to those taken."""
+    """A batch and the place of its answer. done: rows taken; end: of those whose turn it is; columns: the answers to
+    those taken."""
 
     batch: Batch
     answer: asyncio.Future[Taken]
-    number: int
     done: int = 0
     end: int = 0
     columns: dict[str, list[Any]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Writer:
     ):
         self._fleet, self._settings, self._publish, self._events = fleet, settings, publish, events
         self._line: list[Waiting] = []
-        self.waiting = self._came = 0  # values waiting for the disk; batches that came
+        self.waiting = 0  # values waiting for the disk
         self._more = asyncio.Event()
         self._closing = False
         self._numbered = 0  # values written so far; belongs to the writer's thread
@@ -75,8 +75,7 @@ class Writer:
             raise stopping()
         if self.waiting + len(batch) > max(self._settings.pending, len(batch)):
             raise again(f"{self.waiting} values are waiting for the disk")
-        self._came += 1
-        self._line.append(Waiting(batch, asyncio.get_running_loop().create_future(), self._came))
+        self._line.append(Waiting(batch, asyncio.get_running_loop().create_future()))
         self.waiting += len(batch)
         self._more.set()
         return await asyncio.shield(self._line[-1].answer)
@@ -111,21 +110,21 @@ class Writer:
                 self._refuse(turn, error)
 
     def _next(self) -> list[Waiting]:
-        """A share of every batch that waits, as much as one transaction takes, all stamped or none. A batch waits for
-        an earlier one that has keys of its own and is taken by parts."""
-        left = self._settings.slice_rows
-        share, free, claimed = left // len(self._line), set[Waiting](), set[str]()
-        for one in sorted(self._line, key=lambda one: one.number):
-            if not claimed or claimed.isdisjoint(one.keys):
-                free.add(one)
-            if one.done or len(one.batch) > share:
+        """Batches for one transaction, all stamped or none, in the order of the line: each whole, or half as many rows
+        as a transaction takes. One waits where keys of its own are in an earlier one that is not taken whole."""
+        left, turn = self._settings.slice_rows, list[Waiting]()
+        most = left // 2 if len(self._line) > 1 else left
+        claimed = set[str]().union(*(one.keys for one in self._line if one.done))
+        for one in self._line:
+            size = min(len(one.batch) - one.done, most)
+            alike = not turn or one.batch.kind == turn[0].batch.kind
+            may = alike and size <= left and (one.done or claimed.isdisjoint(one.keys))
+            if may:
+                one.end, left = one.done + size, left - size
+                turn.append(one)
+            if not may or one.end < len(one.batch):
                 claimed |= one.keys
-        first = next(one for one in self._line if one in free).batch
-        alike = [one for one in self._line if one in free and one.batch.kind == first.kind]
-        for place, one in enumerate(sorted(alike, key=lambda one: len(one.batch) - one.done)):
-            one.end = min(len(one.batch), one.done + left // (len(alike) - place))
-            left -= one.end - one.done
-        return [one for one in alike if one.end > one.done]  # as they came: a transaction may take the first rows alone
+        return turn
 
     def _refuse(self, turn: Sequence[Waiting], error: Exception) -> None:
         for waiting in turn:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from prophecy.forecasting.settings import Settings as ForecastSettings
 
 Array = NDArray[np.float64]
-Model = Callable[[Array, int, float, int], Forecast]  # (context, horizon, level, season) -> forecast, (time,) alone
+Model = Callable[
+    [Array, int, float, int], Any
+]  # (context, horizon, level, season), (time,) alone -> what `_made` takes
 
 OURS = "prophecy"
 PROBABILITIES: Array = np.arange(0.05, 1.0, 0.05)  # 19 quantiles for the CRPS, spread evenly
@@ -87,10 +89,7 @@ class Backtest:
     def cells(self) -> list[list[str]]:
         """The overall scores as cells of text, header first; the best of each column has a star."""
         rows = self.overall()
-        best = {
-            name: min((row[name] for row in rows.values() if np.isfinite(row[name])), default=np.nan)
-            for name in MEASURES[:5]
-        }
+        best = {name: np.nanmin([np.inf, *(row[name] for row in rows.values())]) for name in MEASURES[:5]}
         made = [["model", "MAE", "RMSE", "sMAPE", "MASE", "CRPS", f"inside {100 * self.level:g} %", "width"]]
         for model, row in rows.items():
             errors = [_cell(row[name]) + ("*" if row[name] == best[name] else " ") for name in MEASURES[:5]]
@@ -101,12 +100,9 @@ class Backtest:
     def table(self) -> str:
         """The overall scores as text, a line for each model."""
         lines = self.cells()
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        made = []
-        for name, *cells in lines:
-            right = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-            made.append("  ".join([name.ljust(widths[0]), *right]).rstrip())
-        return "\n".join(made)
+        first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+        made = ([name.ljust(first), *map(str.rjust, cells, widths)] for name, *cells in lines)
+        return "\n".join("  ".join(cells).rstrip() for cells in made)
 
     def to_frame(self) -> Any:
         """One row for each model, series and fold, as a frame of the kind that came in."""
@@ -183,7 +179,7 @@ def backtest_sources(
         for fold, cut in enumerate(cuts):
             made: dict[str, Forecast | Failure] = {OURS: next(ours)}
             for title, model in others.items():
-                made[title] = _rival(model, source, cut, horizon, asked.level, period)
+                made[title] = _rival(title, model, source, cut, horizon, asked.level, period)
             for title, found in made.items():
                 scores.append(_scored(title, name, fold, source, cut, horizon, found, period))
                 if name == first and isinstance(found, Forecast):
@@ -214,19 +210,32 @@ def _period(source: Source, season: Season) -> int:
     return max(1, round(float(found[0]))) if len(found) else 1
 
 
-def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, season: int) -> Forecast | Failure:
+def _rival(
+    title: str, model: Model, source: Source, cut: int, horizon: int, level: float, season: int
+) -> Forecast | Failure:
     """A model on one fold, variable by variable; what it raises is kept, so that one model cannot stop the rest."""
-    context = source.series.values[:cut]
     try:
-        found = [model(column, horizon, level, season) for column in context.T]
+        found = [
+            _made(model(column, horizon, level, season), horizon, level, title)
+            for column in source.series.values[:cut].T
+        ]
     except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
         return Failure(cut, error)
     if source.single:
         return found[0]
-    point, lower, upper = (
-        np.stack([np.asarray(getattr(one, name)) for one in found], axis=1) for name in ("point", "lower", "upper")
-    )
-    return Forecast(point, lower, upper, level, found[0].method)
+    parts = (np.stack([getattr(one, name) for one in found], axis=1) for name in ("point", "lower", "upper"))
+    return Forecast(*parts, level, title)
+
+
+def _made(found: Any, horizon: int, level: float, title: str) -> Forecast:
+    """The forecast that a model gives as one, as values, or as (values, lower, upper)."""
+    if isinstance(found, Forecast):
+        return found
+    arrays = [np.asarray(part, dtype=np.float64) for part in (found if isinstance(found, tuple) else (found,))]
+    if len(arrays) not in (1, 3) or any(array.shape != (horizon,) for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ValueError(f"a model must return ({horizon},) numbers, or mean, lower and upper, got {shapes}")
+    return Forecast(*(arrays * 3)[:3], level, title)
 
 
 def _scored(
@@ -256,9 +265,7 @@ def _scored(
 
 def _mean(values: Iterable[float], squares: bool) -> float:
     found = np.array([value for value in values if np.isfinite(value)])
-    if not found.size:
-        return float("nan")
-    return float(np.sqrt(np.mean(found**2)) if squares else found.mean())
+    return float("nan") if not found.size else float(np.sqrt(np.mean(found**2)) if squares else found.mean())
 
 
 def _cell(value: float) -> str:
@@ -315,49 +322,32 @@ def rivals(against: Any) -> dict[str, Model]:
 
 def _wrapped(model: Any) -> Model:
     if hasattr(model, "clone") and hasattr(model, "fit") and hasattr(model, "predict"):
-        return lambda context, horizon, level, season: _sktime(model, context, horizon, level)
+        return partial(_sktime, model)
     if hasattr(model, "forecast") and hasattr(model, "fit"):
-        return lambda context, horizon, level, season: _statsforecast(model, context, horizon, level)
+        return partial(_statsforecast, model)
     if callable(model):
-        return lambda context, horizon, level, season: _called(model, context, horizon, level)
+        return lambda context, horizon, level, season: model(context, horizon)
     raise TypeError(
         f"against takes names, callables f(context, horizon), sktime and statsforecast models, got {model!r}"
     )
 
 
-def _called(model: Any, context: Array, horizon: int, level: float) -> Forecast:
-    """A mean, (mean, lower, upper), or a Forecast."""
-    found = model(context, horizon)
-    if isinstance(found, Forecast):
-        return found
-    parts = found if isinstance(found, tuple) else (found,)
-    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
-    if len(arrays) not in (1, 3) or any(array.shape != (horizon,) for array in arrays):
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        raise ValueError(f"a model must return ({horizon},) numbers, or mean, lower and upper, got {shapes}")
-    centre, lower, upper = arrays if len(arrays) == 3 else arrays * 3
-    return Forecast(centre, lower, upper, level, "given")
-
-
-def _sktime(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+def _sktime(model: Any, context: Array, horizon: int, level: float, season: int) -> Any:
     import pandas as pd
 
     steps = list(range(1, horizon + 1))
     fresh = model.clone().fit(pd.Series(_filled(context)), fh=steps)
-    mean = np.asarray(fresh.predict(fh=steps), dtype=np.float64).reshape(-1)
+    mean = np.ravel(fresh.predict(fh=steps))
     if not fresh.get_tag("capability:pred_int", raise_error=False):
-        return Forecast(mean, mean, mean, level, type(model).__name__)
-    interval = np.asarray(fresh.predict_interval(fh=steps, coverage=level), dtype=np.float64)
-    return Forecast(mean, interval[:, 0], interval[:, 1], level, type(model).__name__)
+        return mean
+    return mean, *np.asarray(fresh.predict_interval(fh=steps, coverage=level)).T
 
 
-def _statsforecast(model: Any, context: Array, horizon: int, level: float) -> Forecast:
+def _statsforecast(model: Any, context: Array, horizon: int, level: float, season: int) -> Any:
     percent = round(100 * level, 6)
     percent = int(percent) if float(percent).is_integer() else percent
     found = model.forecast(y=_filled(context), h=horizon, level=[percent])
-    mean = np.asarray(found["mean"], dtype=np.float64)
-    lower, upper = (np.asarray(found.get(f"{side}-{percent}", mean), dtype=np.float64) for side in ("lo", "hi"))
-    return Forecast(mean, lower, upper, level, type(model).__name__)
+    return found["mean"], *(found.get(f"{side}-{percent}", found["mean"]) for side in ("lo", "hi"))
 
 
 def _filled(context: Array) -> Array:

@@ -62,8 +62,17 @@ class Forecasts(dict[Key, Forecast | Failure]):
         return {key: found for key, found in self.items() if isinstance(found, Failure)}
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
-        """One long frame: key, time, variable (where there are several), point, lower, upper, quantiles (q0.1 …)."""
-        return long_frame(self, quantiles)
+        """One long frame: key, time, variable (where there are several), point, lower, upper, quantiles (q0.1 …);
+        failures are left out."""
+        good = {key: made for key, made in self.items() if isinstance(made, Forecast)}
+        if not good:
+            reasons = "; ".join(str(found) for found in list(self.failures.values())[:3])
+            raise ValueError(f"no series could be forecast: {reasons}")
+        kind = source_of(next(iter(good.values()))).kind
+        kind = replace(kind, time=kind.time or ("time" if kind.as_index else None), as_index=False)
+        keys = kind.key or ("series",)
+        blocks = [_block(key if len(keys) > 1 else (key,), made, quantiles) for key, made in good.items()]
+        return framed(blocks, kind, keys)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
         """The first few series below each other; see `Forecast.plot`."""
@@ -121,23 +130,23 @@ class Asked:
         return _dressed(self.solver()(self.task(source)), source)
 
     def many(
-        self, sources: Mapping[Key, Source], jobs: int | None = None, progress: Progress | bool | None = None
-    ) -> Forecasts:
-        """Forecasts by key, as in `forecast_many`."""
-        keys, tasks = list(sources), [self.task(source) for source in sources.values()]
-        if not tasks:
-            return Forecasts()
-
-        def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
-            named = ((keys[place], answer) for place, answer in found)
-            return Forecasts({k: one if isinstance(one, Failure) else _dressed(one, sources[k]) for k, one in named})
-
+        self, sources: Mapping[Key, Source | Exception], jobs: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Forecasts:  # fmt: skip
+        """Forecasts by key, as in `forecast_many`; an error in place of a series is its failure."""
         from prophecy.forecasting.batch import Stopped, in_order
 
-        one = self.solver()
+        if not sources:
+            return Forecasts()
+        keys, each = list(sources), list(sources.values())
+        tasks = [one if isinstance(one, Exception) else self.task(one) for one in each]
+
+        def dressed(found: Iterable[tuple[int, Forecast | Failure]]) -> Forecasts:
+            return Forecasts({keys[place]: _dressed(made, each[place]) for place, made in found})
+
         with shown(progress, len(tasks)) as tell:
             try:
-                return dressed(enumerate(in_order(one, tasks, jobs, tell)))
+                return dressed(enumerate(in_order(self.solver(), tasks, jobs, tell)))
             except Stopped as stop:
                 raise Stopped(dressed(stop.finished.items()), stop.total) from None
 
@@ -211,12 +220,11 @@ def forecast_many(
     Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
-    failed: dict[Key, Exception] = {}
-    sources: dict[Key, Source] = {}
+    sources: dict[Key, Source | Exception] = {}
     if is_table(data):
-        sources = split(data, key, time, columns, duplicates, failed)
-        if failed and not sources:
-            raise next(iter(failed.values()))
+        sources = split(data, key, time, columns, duplicates, keep=True)
+        if all(isinstance(source, Exception) for source in sources.values()):
+            raise next(iter(sources.values()))
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     elif not isinstance(data, Sequence | np.ndarray | Mapping) or isinstance(data, bytes):
@@ -228,20 +236,17 @@ def forecast_many(
             try:
                 sources[place] = read(item, time, columns, duplicates)
             except (TypeError, ValueError, OSError) as error:
-                failed[place] = error
-    made = Asked(horizon, level, season, bounds, known, settings, candidates).many(sources, jobs, progress)
-    made |= {one: Failure(0, error) for one, error in failed.items()}
-    order = enumerate(made if is_table(data) else data if isinstance(data, Mapping) else sorted(made))
-    return Forecasts(
-        {k: Failure(place, one.error) if isinstance(one := made[k], Failure) else one for place, k in order}
-    )
+                sources[place] = error
+    return Asked(horizon, level, season, bounds, known, settings, candidates).many(sources, jobs, progress)
 
 
-def _solved(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
-    """One series, however short."""
+def _solved(task: Task | Exception, horizon: int, level: float, **options: Any) -> Forecast:
+    """One series, however short; what was wrong when it was read is raised."""
     from prophecy.forecasting import forecast as solve
     from prophecy.forecasting.context import check_variables
 
+    if isinstance(task, Exception):
+        raise task
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
     if known < SHORTEST:
@@ -249,8 +254,10 @@ def _solved(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
 
 
-def _dressed(made: Forecast, source: Source) -> Forecast:
-    """With times, names and what was assumed when the rows were read."""
+def _dressed(made: Any, source: Any) -> Any:
+    """With times, names and what was assumed when the rows were read; a failure as it is."""
+    if isinstance(made, Failure):
+        return made
     horizon = len(np.asarray(made.point))
     names = {str(place): repr(name) for place, name in enumerate(source.names)}
     notes = (_NUMBERED.sub(lambda found: names.get(found[1], found[0]), note) for note in made.notes)
@@ -306,9 +313,7 @@ def framed(blocks: Sequence[Block], kind: Kind, keys: Sequence[str] = (), label:
 
 def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
     """point, lower, upper and quantiles (columns q0.1 …), a row for each time; several variables make a long frame."""
-    source = source_of(made)
-    ahead = source.series.after(len(np.atleast_1d(made.point)))
-    return framed([Block((), source, ahead, _parts(made, quantiles))], source.kind)
+    return framed([_block((), made, quantiles)], source_of(made).kind)
 
 
 def track_frame(track: Any) -> Any:
@@ -317,27 +322,10 @@ def track_frame(track: Any) -> Any:
     return framed([Block((), source, source.series.times, parts)], source.kind, label="channel")
 
 
-def long_frame(many: Forecasts, quantiles: Sequence[float] = ()) -> Any:
-    """All forecasts below each other, failures left out."""
-    good = {key: made for key, made in many.items() if isinstance(made, Forecast)}
-    if not good:
-        reasons = "; ".join(str(found) for found in list(many.failures.values())[:3])
-        raise ValueError(f"no series could be forecast: {reasons}")
-    kind = source_of(next(iter(good.values()))).kind
-    kind = replace(kind, time=kind.time or ("time" if kind.as_index else None), as_index=False)
-    keys, blocks = kind.key or ("series",), []
-    for key, made in good.items():
-        source, steps = source_of(made), len(np.asarray(made.point))
-        own, ahead = source.series.times, source.series.after(steps)
-        if own is not None and ahead is None:  # a single row has no step to go on by
-            ahead = Times(np.full(steps, np.datetime64("NaT", "s") if own.dates else np.nan), own.zone)
-        blocks.append(Block(key if len(keys) > 1 else (key,), source, ahead, _parts(made, quantiles)))
-    return framed(blocks, kind, keys)
-
-
-def _parts(made: Forecast, quantiles: Sequence[float]) -> dict[str, Any]:
-    parts = {"point": made.point, "lower": made.lower, "upper": made.upper}
-    return parts | {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
+def _block(cells: tuple[Any, ...], made: Forecast, quantiles: Sequence[float]) -> Block:
+    source, parts = source_of(made), {"point": made.point, "lower": made.lower, "upper": made.upper}
+    parts |= {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
+    return Block(cells, source, source.series.after(len(np.atleast_1d(made.point))), parts)
 
 
 def source_of(made: Forecast) -> Source:

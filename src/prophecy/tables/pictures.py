@@ -150,10 +150,7 @@ def of_forecast(made: Forecast, source: Source, title: str = "", history: int | 
     """The past, the point and its fan, a panel for each variable."""
     steps, rows = len(np.asarray(made.point)), len(source.series.values)
     shown = min(rows, max(LEAST, PAST * steps) if history is None else history)
-    after = source.series.after(steps)
-    # A single row has no step: nothing ahead has a date then, and rows are counted.
-    past = moments(None if after is None else source.series.times, rows)[rows - shown :]
-    ahead = moments(after, steps, rows)
+    past, ahead = moments(source.series.times, rows)[rows - shown :], moments(source.series.after(steps), steps, rows)
     fan = [(made.level, 0.15, made.lower, made.upper)]
     if made.level > INNER + 0.1:
         fan.append((INNER, 0.26, *made.quantile(np.array([0.5 - INNER / 2, 0.5 + INNER / 2]))))

@@ -6,19 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy.frames.collect import collected, is_table
 from prophecy.frames.columns import Hints
 from prophecy.frames.roles import JOINT
 from prophecy.frames.source import Key, Source
 from prophecy.frames.table import Table
-from prophecy.frames.times import Times
+from prophecy.frames.times import Times, joined
 
 if TYPE_CHECKING:
     from prophecy.forecasting.known import Known
-
-Array = NDArray[np.float64]
 
 NOTHING = Hints()
 
@@ -42,15 +39,11 @@ class Regressors:
         _, by_name = self._table(source)
         mine = by_name.get("", by_name.get(_name(source.key)))
         if mine is None:
-            raise ValueError(
-                f"known has no rows for {', '.join(source.kind.key)} = {source.key!r}; add them, or leave that series "
-                "out"
-            )
+            which = f"{', '.join(source.kind.key)} = {source.key!r}"
+            raise ValueError(f"known has no rows for {which}; add them, or leave that series out")
         if source.series.times is None or mine.series.times is None:
             return _row_by_row(mine.series.values, source, horizon, mine.names)
-        from prophecy.forecasting.known import Known
-
-        return Known(beside(mine.series.times, mine.series.values, source, horizon), mine.names)
+        return _by_time(mine, mine.series.times, source, source.series.times, horizon)
 
     def table(self, source: Source) -> Table:
         """The table they are in, read as one beside a series."""
@@ -87,29 +80,24 @@ def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...]
     return Known(values, names or tuple(f"regressor {i + 1}" for i in range(values.shape[1])))
 
 
-def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
+def _by_time(known: Source, times: Times, source: Source, own: Times, horizon: int) -> Known:
     """Regressors at the times of a series and of the `horizon` rows after it; NaN where a past one is missing."""
-    own = source.series.times
-    assert own is not None
-    past, ahead = own.values, source.series.after(horizon)
-    if horizon and ahead is None:
-        raise ValueError(
-            f"the series has {len(past)} row and so no step: which rows of known lie ahead is not known; "
-            "give at least two rows, or leave known out"
-        )
+    from prophecy.forecasting.known import Known
+
     if own.dates != times.dates:
         of_series, of_known = ("dates" if one.dates else "numbers" for one in (own, times))
         raise ValueError(
             f"the times of the series are {of_series} and those of known {of_known}; give both dates, or both numbers"
         )
-    kind = "datetime64[ns]" if own.dates else "float64"
-    wanted = past if ahead is None else np.concatenate([past, ahead.values.astype(past.dtype)])
-    wanted, there = wanted.astype(kind), times.values.astype(kind)
+    ahead, values = source.series.after(horizon), known.series.values
+    moments = own if ahead is None else joined([own, ahead])
+    wanted, there = (part.values.astype("datetime64[ns]" if own.dates else "float64") for part in (moments, times))
     place = np.clip(np.searchsorted(there, wanted), 0, len(there) - 1)
     absent = (there[place] != wanted) | ~np.isfinite(values[place]).any(axis=1)
-    if ahead is not None and absent[len(past) :].any():
-        first = ahead.text(int(np.flatnonzero(absent[len(past) :])[0]))
+    late = np.flatnonzero(absent[len(own) :])
+    if len(late):
         raise ValueError(
-            f"known has no row for {first}, which is forecast; it must reach over the horizon of {horizon}"
+            f"known has no row for {moments.text(len(own) + int(late[0]))}, which is forecast; it must reach over the "
+            f"horizon of {horizon}"
         )
-    return np.where(absent[:, None], np.nan, values[place])
+    return Known(np.where(absent[:, None], np.nan, values[place]), known.names)
