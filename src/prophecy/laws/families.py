@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from prophecy.laws import flow
 from prophecy.laws.context import Units
+from prophecy.laws.damped import solve
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT, SIGN, SINE, TANH, Function, Terms
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
@@ -25,6 +25,8 @@ from prophecy.laws.weak_form import WeakForm, alike, orthonormal
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+_SLOPE = {j: np.sign(j) * w / 60 for w, size in ((45, 1), (-9, 2), (1, 3)) for j in (-size, size)}  # by seven samples
 
 
 class Proposal(NamedTuple):
@@ -53,15 +55,11 @@ class Library:
 
     def field(self, units: Units) -> SparseField:
         """The same of variables in their scaled units."""
-        v, scaled = len(units.scale), list[Function]()
+        v = len(units.scale)
         for f in self.functions:
             if len(f.rates) != v or len(f.bends) not in (0, v * v):
                 raise ValueError(f"functions of a library need a rate for each of {v} variables, got {f}")
-            rates, bends = np.array(f.rates), np.array(f.bends or np.zeros(v * v)).reshape(v, v)
-            shift = f.shift + rates @ units.centre + units.centre @ bends @ units.centre
-            rates = (rates + (bends + bends.T) @ units.centre) * units.scale
-            inside = tuple((np.outer(units.scale, units.scale) * bends).reshape(-1)) if f.bends else ()
-            scaled.append(Function(f.kind, tuple(rates), float(shift), inside))
+        scaled = [f.scaled(units) for f in self.functions]
         return SparseField.of(flow.polynomial_terms(v, self.degree, scaled, self.reach))
 
 
@@ -163,26 +161,28 @@ def _settled(rises: WeakForm, degree: int, found: list[_Trial], laws: LawSetting
 def of_one_variable(units: Units, positive: bool) -> SparseField:
     """The terms of x' = f(x): powers up to 3 and, where x is positive, x log x and the root of x in its own units.
     Few enough for short series, and all that growth, decay and approach to a level are written with."""
-    rate, shift = (float(units.scale[0]),), float(units.centre[0])
-    functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
-    field = SparseField.of(flow.polynomial_terms(1, 3, functions, 2))
+    kinds = (LOGARITHM, ROOT) if positive else ()
+    field = SparseField.of(flow.polynomial_terms(1, 3, [Function(kind, (1.0,)).scaled(units) for kind in kinds], 2))
     mask, powers = field.mask.copy(), flow.powers(field.terms)
     for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
         mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
     return field.with_mask(mask)
 
 
+def waves(units: Units, pairs: bool = False) -> list[Function]:
+    """Sines and cosines of the variables in their own units, and of differences of two."""
+    rates = np.eye(len(units.scale))
+    sums = [*rates, *(rates[i] - rates[j] for i in range(len(rates)) for j in range(i if pairs else 0))]
+    return [Function(SINE, tuple(each), turn).scaled(units) for each in sums for turn in (0.0, np.pi / 2)]
+
+
 def of_angles(units: Units, angles: Mask) -> SparseField:
     """Sines and cosines of angles in radians and of their differences, beside the other variables: what a field has
     that is the same a turn further on."""
-    variables, functions = len(angles), list[Function]()
-    for rates, shift in _directions(units, variables):
-        inside = rates != 0
-        if angles[inside].all() and (inside.sum() == 1 or float(np.prod(rates[inside])) < 0):
-            functions += [Function(SINE, tuple(rates), shift + turn) for turn in (0.0, np.pi / 2)]
-    field = SparseField.of(flow.polynomial_terms(variables, 1, functions))
+    functions = [f for f in waves(units, True) if angles[np.nonzero(f.rates)[0]].all()]
+    field = SparseField.of(flow.polynomial_terms(len(angles), 1, functions))
     mask = field.mask.copy()
-    mask[1 : 1 + variables][angles] = False
+    mask[1 : 1 + len(angles)][angles] = False
     return replace(field.with_mask(mask), shaped=False)
 
 
@@ -236,99 +236,52 @@ def _proposals(rises: WeakForm, degree: int, functions: tuple[Function, ...], fu
 
 
 def _dictionary(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
-    """Every function that is tried; natural ones (rate 1 in raw units) first, so that they win among equals."""
-    for rates, shift in _directions(units, path.shape[1]):
-        yield from _along(path, rates, shift, shapes)
-    yield from _bent(path, units, shapes)
+    """Every function that is tried: of variables in the data's units, of sums and differences of two, and of products;
+    natural ones (rate 1) first, so that they win among equals."""
+    unit = np.eye(path.shape[1])
+    sums = [*unit, *(one + sign * unit[j] for i, one in enumerate(unit) for j in range(i) for sign in (1.0, -1.0))]
+    products = [tuple(np.outer(one, other).reshape(-1)) for i, one in enumerate(unit) for other in unit[i:]]
+    inside = [Function(SINE, tuple(each)) for each in sums]
+    inside += [Function(SINE, tuple(0 * unit[0]), 0.0, each) for each in products]
+    for each in inside:
+        yield from _of(each.scaled(units), path, shapes)
 
 
-def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) -> Iterator[Function]:
-    along = path @ rates + shift
+def _of(inside: Function, path: Array, shapes: FunctionSettings) -> Iterator[Function]:
+    """The functions of one sum, by the range that it has along the path: of products those that occur in equations."""
+    along, bends = inside.sums(path), np.reshape(inside.bends, (-1, len(inside.rates) if inside.bends else 1))
     low, span = float(along.min()), float(np.ptp(along))
     if not span > 0:
         return
-    yield Function(SINE, tuple(rates), shift)
-    yield Function(SINE, tuple(rates), shift + np.pi / 2)
-    if np.count_nonzero(rates) == 1:
-        yield Function(TANH, tuple(rates), shift)
-        yield Function(MODULUS, tuple(rates), shift)
-        yield Function(SIGN, tuple(rates), shift)
-        if np.abs(along).max() < 50:
-            yield Function(EXPONENTIAL, tuple(rates), shift)
-            yield Function(EXPONENTIAL, tuple(-rates), -shift)
-    unit = rates / span
-    origin = (shift - low) / span  # the lower end of the range is at 0, the upper one at 1
+
+    def over(kind: int, size: float, shift: float) -> Function:
+        """Of `size` times the sum as a share of its range, from 0 to 1, and `shift`."""
+        return inside.of(kind, size / span, shift - size * low / span)
+
+    def sizes(least: float, most: float) -> list[float]:
+        """Powers of ten of the range: functions are moved from the nearest to where they are."""
+        return (10.0 ** np.arange(least, most + 1e-9, shapes.apart)).tolist()
+
+    single = np.count_nonzero(inside.rates) == 1 and not inside.bends
+    yield from (inside.of(SINE), inside.of(SINE, 1.0, np.pi / 2))
+    yield from (inside.of(kind) for kind in ((TANH, MODULUS, SIGN) if single else ()))
+    natural = (single or inside.bends) and np.abs(along).max() < 50
+    yield from (inside.of(EXPONENTIAL, sign) for sign in ((1.0, -1.0) if natural else ()))
+    for growth in sizes(0.3, 1.8):
+        yield from (over(EXPONENTIAL, growth, -growth), over(EXPONENTIAL, -growth, 0.0))
+    if inside.bends:
+        yield from (inside.of(RECIPROCAL, 1 / span, half) for half in (sizes(-3, 0) if np.trace(bends) else ()))
+        return
     for wave in np.geomspace(*shapes.waves):
-        yield Function(SINE, tuple(wave * unit), wave * origin)
-        yield Function(SINE, tuple(wave * unit), wave * origin + np.pi / 2)
+        yield from (over(SINE, wave, 0.0), over(SINE, wave, np.pi / 2))
     places = np.linspace(*shapes.places)
-    for place in places:
-        yield Function(MODULUS, tuple(unit), origin - place)
-    for place in places[::4]:
-        yield Function(SIGN, tuple(unit), origin - place)
-    for slope in _sizes(0, 2, shapes):
-        for place in (-0.5, *places[::2], 1.5) if slope < STEEP else places[::2]:
-            yield Function(TANH, tuple(slope * unit), slope * (origin - place))
-    for growth in _growths(shapes):
-        yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
-    for away in _sizes(-1.5, 0, shapes):
-        yield Function(RECIPROCAL, tuple(unit), origin + away)
-        yield Function(RECIPROCAL, tuple(unit), origin - 1 - away)
-
-
-def _sizes(low: float, high: float, shapes: FunctionSettings) -> Array:
-    """Powers of ten from 10^low to 10^high of the range: functions are moved from the nearest to where they are."""
-    return np.asarray(10.0 ** np.arange(low, high + 1e-9, shapes.apart))
-
-
-def _growths(shapes: FunctionSettings) -> Array:
-    """Exponents over the range, of either sign."""
-    return np.concatenate([-_sizes(0.3, 1.8, shapes), _sizes(0.3, 1.8, shapes)])
-
-
-def _bent(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
-    """Functions of squares and of products of two raw variables."""
-    variables = path.shape[1]
-    for a, b in combinations_with_replacement(range(variables), 2):
-        rates, bends = np.zeros(variables), np.zeros((variables, variables))
-        bends[a, b] = units.scale[a] * units.scale[b]
-        rates[a] += units.scale[a] * units.centre[b]
-        rates[b] += units.scale[b] * units.centre[a]
-        shift = float(units.centre[a] * units.centre[b])
-        along = np.einsum("ka,ab,kb->k", path, bends, path) + path @ rates + shift
-        low, high = float(along.min()), float(along.max())
-        span = high - low
-        if not span > 0:
-            continue
-
-        def bent(
-            kind: int, factor: float, extra: float, r: Array = rates, q: Array = bends, s: float = shift
-        ) -> Function:
-            return Function(kind, tuple(factor * r), factor * s + extra, tuple((factor * q).reshape(-1)))
-
-        for sign in (1.0, -1.0):
-            if max(abs(low), abs(high)) < 50:
-                yield bent(EXPONENTIAL, sign, 0.0)
-        yield bent(SINE, 1.0, 0.0)
-        yield bent(SINE, 1.0, np.pi / 2)
-        for growth in _growths(shapes):
-            yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
-        for half in _sizes(-3, 0, shapes) if a == b else ():
-            yield bent(RECIPROCAL, 1 / span, half)
-
-
-def _directions(units: Units, variables: int) -> Iterator[tuple[Array, float]]:
-    """Raw variables, then raw sums and differences of two: weights and shift in scaled units."""
-    for i in range(variables):
-        rates = np.zeros(variables)
-        rates[i] = units.scale[i]
-        yield rates, float(units.centre[i])
-    for i in range(variables):
-        for j in range(i):
-            for sign in (1.0, -1.0):
-                rates = np.zeros(variables)
-                rates[i], rates[j] = units.scale[i], sign * units.scale[j]
-                yield rates, float(units.centre[i] + sign * units.centre[j])
+    yield from (over(MODULUS, 1.0, -place) for place in places)
+    yield from (over(SIGN, 1.0, -place) for place in places[::4])
+    for slope in sizes(0, 2):
+        outside = (-0.5, *places[::2], 1.5) if slope < STEEP else places[::2]
+        yield from (over(TANH, slope, -slope * place) for place in outside)
+    for away in sizes(-1.5, 0):
+        yield from (over(RECIPROCAL, 1.0, away), over(RECIPROCAL, 1.0, -1 - away))
 
 
 class _Trial(NamedTuple):
@@ -408,3 +361,43 @@ def _leading(gain: Array, dictionary: list[Function], shapes: FunctionSettings) 
         if len(chosen) == shapes.tried:
             break
     return chosen
+
+
+def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
+    """Fields of cubic polynomials, those equations that ask for one over a denominator q = 1 + ... of degree 1, then 2;
+    x' q(x) = p(x) is linear in the coefficients of both. Shapes of denominators are filled in, coefficients not."""
+    v, degree = values.shape[1], laws.shapes.numerators
+    if len(values) <= 16:
+        return
+    slopes = sum(w * values[3 + j : len(values) - 3 + j] for j, w in _SLOPE.items())
+    form = WeakForm(np.ascontiguousarray(values[3:-3]))
+    phi = form.integrated(flow.features(flow.polynomial_terms(v, degree), form.path))
+    for lower in laws.quotients:
+        below = flow.features(flow.polynomial_terms(v, lower), form.path)
+        if v * (phi.shape[1] + below.shape[1]) > min(laws.most_parameters, values.size / 3):
+            return
+        found = [_denominator(phi, form, below[:, 1:], i, slopes[:, [i]], laws) for i in range(v)]
+        there = [each for each in found if each is not None]
+        if there:
+            field = SparseField.of(flow.polynomial_terms(v, degree, there, degree + 1))
+            shares, own = flow.powers(field.terms)[:, v:], iter(np.eye(len(there)))
+            over = [(shares == (0 if each is None else next(own))).all(axis=1) for each in found]
+            yield field.with_mask(np.column_stack(over))
+
+
+def _denominator(phi: Array, form: WeakForm, below: Array, i: int, slope: Array, laws: LawSettings) -> Function | None:
+    """1 / q of equation i; None where a polynomial alone, phi, leaves as little."""
+    system, rise = np.column_stack([phi, -form.integrated(below * slope)]), form.rise[:, i]
+    alone, v = rise - phi @ solve(phi, rise), form.path.shape[1]
+    for damping in laws.shapes.dampings:
+        solved = solve(system, rise, damping)
+        left, shape = rise - system @ solved, solved[phi.shape[1] :]
+        nats = 0.5 * len(rise) * np.log((alone @ alone + 1e-300) / (left @ left + 1e-300))
+        if not nats > laws.spare * below.shape[1]:
+            break
+        under = 1 + below @ shape
+        if np.abs(under).min() > laws.shapes.pole_free * np.abs(under).max() and (under > 0).all() == (under > 0).any():
+            bends = np.zeros((v, v))
+            bends[np.triu_indices(v)] = shape[v:] if len(shape) > v else 0.0
+            return Function(RECIPROCAL, tuple(shape[:v]), 1.0, tuple(bends.reshape(-1)))
+    return None

@@ -78,7 +78,8 @@ class FittedFlow:
         """By how much the exponent of an exponential in some equation changes along the path, at most."""
         terms, path = self.field.terms, self.found.states
         kept = powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0)
-        spans = [float(np.ptp(terms.sums(int(j), path))) for j in np.nonzero(kept & (terms.kinds == EXPONENTIAL))[0]]
+        rises = [f for f, there in zip(terms.functions, kept, strict=True) if there and f.kind == EXPONENTIAL]
+        spans = [float(np.ptp(f.sums(path))) for f in rises]
         return max(spans, default=0.0)
 
     def path(self, steps: int) -> Array:

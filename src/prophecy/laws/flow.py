@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
+from prophecy.laws.context import Units
 from prophecy.laws.kernels import entry
 
 Array = NDArray[np.float64]
@@ -48,10 +49,13 @@ class Terms(NamedTuple):
     def size(self) -> int:
         return len(self.parents)
 
-    def sums(self, j: int, points: Array) -> Array:
-        """What function j is taken of at (points, variables): (points,)."""
-        bent = np.einsum("ka,ab,kb->k", points, self.bends[j], points) if self.bends[j].any() else 0.0
-        return np.asarray(bent + points @ self.rates[j] + self.shifts[j])
+    @property
+    def functions(self) -> list[Function]:
+        every = zip(self.kinds, self.rates, self.shifts, self.bends, strict=True)
+        return [
+            Function(int(kind), tuple(rates), float(shift), tuple(bends.reshape(-1)) if bends.any() else ())
+            for kind, rates, shift, bends in every
+        ]
 
 
 class Function(NamedTuple):
@@ -59,8 +63,31 @@ class Function(NamedTuple):
 
     kind: int
     rates: tuple[float, ...]
-    shift: float
+    shift: float = 0.0
     bends: tuple[float, ...] = ()
+
+    @property
+    def _bends(self) -> Array:
+        return np.reshape(self.bends or np.zeros(len(self.rates) ** 2), (len(self.rates), -1))
+
+    def sums(self, points: Array) -> Array:
+        """What it is taken of at (points, variables): (points,)."""
+        bent = np.einsum("ka,ab,kb->k", points, self._bends, points) if self.bends else 0.0
+        return np.asarray(bent + points @ np.array(self.rates) + self.shift)
+
+    def of(self, kind: int, factor: float = 1.0, shift: float = 0.0) -> Function:
+        """That kind of function of `factor` times the same sum, and `shift`."""
+        rates, bends = factor * np.array(self.rates), factor * np.array(self.bends)
+        return Function(kind, tuple(rates), float(factor * self.shift + shift), tuple(bends))
+
+    def scaled(self, units: Units) -> Function:
+        """The same of scaled variables, where this one has those in the data's units."""
+        scale, centre = units.scale, units.centre
+        rates, bends = np.array(self.rates), self._bends
+        shift = self.shift + (rates + bends @ centre) @ centre
+        rates = (rates + (bends + bends.T) @ centre) * scale
+        inside = tuple((np.outer(scale, scale) * bends).reshape(-1)) if self.bends else ()
+        return self._replace(rates=tuple(rates), shift=float(shift), bends=inside)
 
 
 def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1) -> Terms:

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from prophecy.laws import flow
 from prophecy.laws.assimilation import Assimilated, assimilate
 from prophecy.laws.context import Units, monomial_count
-from prophecy.laws.families import Proposal, propose
+from prophecy.laws.families import Proposal, propose, quotients
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.noise_free import exactly, grown, step_by_step
 from prophecy.laws.problem import Steps
-from prophecy.laws.quotients import quotients
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, circles, free
 from prophecy.laws.weak_form import Budget, roughness, smoothed

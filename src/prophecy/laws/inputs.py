@@ -24,7 +24,7 @@ from prophecy.laws import families, flow, trajectory
 from prophecy.laws.context import Context, Units
 from prophecy.laws.damped import solve
 from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.flow import EIGHTH, SINE, Function, Terms
+from prophecy.laws.flow import EIGHTH, Terms
 from prophecy.laws.flows import Search, fit_flow
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
@@ -146,16 +146,11 @@ def unexplained(values: Array, degree: int = 2, told: float = 0.0) -> float:
 def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a law with a forcing that is not among the variables. The field without it is taken to be of
     degree 3, or to have sines and cosines of the variables in their own units."""
-    values, laws, units = context.values[-settings.laws.latest :], settings.laws, context.units
+    values, laws = context.values[-settings.laws.latest :], settings.laws
     noise = roughness(values, context.observed[-len(values) :])
     path = smoothed(values, noise) if laws.clean < noise.max() < laws.resolved else values
-    waves = [
-        Function(SINE, tuple(row), float(units.centre[i]) + turn)
-        for i, row in enumerate(np.diag(units.scale))
-        for turn in (0.0, np.pi / 2)
-    ]
-    families = [flow.polynomial_terms(values.shape[1], *each) for each in ((3, ()), (1, waves))]
-    found = [strongest(path, settings.forcing_periods, terms) for terms in families]
+    forms = [flow.polynomial_terms(values.shape[1], *each) for each in ((3, ()), (1, families.waves(context.units)))]
+    found = [strongest(path, settings.forcing_periods, terms) for terms in forms]
     frequency, left = min(found, key=lambda each: each[1])
     if not left < settings.input_left:
         return None
@@ -163,7 +158,7 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
     model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=laws)
     error = 0.0
     if model is not None and not model.exact:
-        error = min(Remainder(values, terms).error(frequency) for terms in families)
+        error = min(Remainder(values, terms).error(frequency) for terms in forms)
     elif model is not None and model.conclusive:
         ready, frequency, model = _tuned(context, ready, frequency, model)
     period = 2 * np.pi / frequency * context.stride

@@ -17,7 +17,7 @@ from scipy.linalg import qr
 
 from prophecy.laws import flow
 from prophecy.laws.damped import solve
-from prophecy.laws.flow import RECIPROCAL, SINE, Function
+from prophecy.laws.flow import RECIPROCAL, SINE
 from prophecy.laws.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -73,10 +73,7 @@ def widened(field: SparseField, family: SparseField) -> tuple[SparseField, Spars
     before = flow.powers(terms)
     degree = int(before[before[:, v:].sum(axis=1) == 0].sum(axis=1).max())
     reach = int(before[before[:, v:].sum(axis=1) > 0, :v].sum(axis=1).max()) + 1
-    functions = [
-        Function(int(kind), tuple(rates), float(shift), tuple(bends.reshape(-1)) if bends.any() else ())
-        for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True)
-    ]
+    functions = terms.functions
     functions += [f._replace(shift=turn) for f, sine in zip(functions, plain, strict=True) if sine for turn in _TURNS]
     if RECIPROCAL in terms.kinds:
         degree, reach = max(degree, 2), max(reach, 3)

@@ -109,7 +109,7 @@ class SparseField:
         to the other within half of the steps across them. None where there are none. path: (time, variables)."""
         terms, kinds = self.terms, self.terms.kinds.copy()
         for j in np.nonzero(kinds == TANH)[0]:
-            at = terms.sums(int(j), path)
+            at = terms.functions[j].sums(path)
             across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
             if len(across) and np.median(across) > STEEP:
                 kinds[j] = SIGN

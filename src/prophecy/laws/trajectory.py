@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from prophecy.laws import flow
 from prophecy.laws.assimilation import known as known_of
 from prophecy.laws.context import Context
+from prophecy.laws.families import waves
 from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.flow import SINE, Function, Terms
+from prophecy.laws.flow import Terms
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
@@ -71,9 +72,8 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     values = context.values[-laws.latest :]
     if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
-    rates = np.diag(context.units.scale)
-    waves = [Function(SINE, tuple(each), shift) for each in rates for shift in (0.0, np.pi / 2)]
-    terms = flow.polynomial_terms(values.shape[1], 2, waves)
+    sines = waves(context.units)
+    terms = flow.polynomial_terms(values.shape[1], 2, sines)
     system, rise = rises(values, context.observed[-laws.latest :], terms)
     odd, whole = np.arange(len(rise)) // 32 % 2 == 1, np.ones(len(rise), dtype=np.bool_)
 
@@ -84,7 +84,7 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
         return float(np.min(1 - (rest**2).sum(axis=0) / np.maximum(total, 1e-300)))
 
     between = min(explained(system, ~part, part) for part in (odd, ~odd))
-    return max(explained(system[:, : -len(waves)], whole, whole), between) > laws.explained
+    return max(explained(system[:, : -len(sines)], whole, whole), between) > laws.explained
 
 
 def decide(

@@ -1,16 +1,78 @@
-"""What steers the search for fields."""
+"""The numbers that steer the search for laws, each with its unit and the reason for it.
+
+`Settings` holds two groups: `laws`, with its own `shapes` and `exact`, and `hidden`.
+`prophecy.forecasting.settings.Settings` has these too, and is what `forecast(settings=...)` takes:
+`replace(DEFAULT, laws=replace(DEFAULT.laws, draws=32))`, with `dataclasses.replace`, makes an ablation.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prophecy.laws.settings.functions import ExactSettings, FunctionSettings
-
 if TYPE_CHECKING:
     from prophecy.laws.families import Library
 
 BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
+
+
+@dataclass(frozen=True)
+class FunctionSettings:
+    """Which functions are looked for, and how (`families.py`, `quotients.py`).
+
+    Chosen on the development systems and on 84 other flows of dysts.
+    """
+
+    # The dictionary: functions of a variable, of a sum or of a product, by the range that this has along the path
+    waves: tuple[float, float, int] = (1.5, 60.0, 48)  #: least and most radians over the range, and how many
+    places: tuple[float, float, int] = (0.1, 0.9, 17)  #: of kinks and of the middle of tanh, in ranges; how many
+    #: Decades between one size and the next of slopes, exponents, half-saturations and distances of poles.
+    apart: float = 0.5
+
+    # One function after the other
+    tried: int = 24  #: functions whose products with the variables are tried too
+    alike: int = 3  #: of these, how many of one kind along one direction
+    moved: int = 8  #: and how many are moved to where they explain most
+    pair: float = 3.0  #: a function of two variables must leave this much less (in squares) than one of a single one
+    movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
+    bent: float = 1.5  #: and one of a square or product this much less than one of a variable
+    #: Times the square sum of integration errors: a single function that leaves less makes broken lines needless.
+    explains: float = 10.0
+
+    # Forward and backward
+    rounds: int = 2  #: in which all functions are moved when some have joined
+    needed: float = 2.0  #: a function without which this much more is left stays; the others were stand-ins
+    at_floor: float = 0.05  #: of the square sum of integration errors, an upper bound: nothing is left to explain
+    close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
+
+    # Quotients
+    numerators: int = 3  #: their degree: saturations of two variables, times a third
+    dampings: tuple[float, ...] = (1e-12, 1e-6)  #: of the largest singular value, tried in turn
+    pole_free: float = 1e-3  #: of its largest value: a denominator that comes closer to zero on the path has a pole
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """Fields that take every sample to the next up to rounding (`noise_free.py`, `problem.py`)."""
+
+    rounding: float = 1e-6  #: standard deviations: only the true equations leave less
+    most_steps: float = (
+        0.99  #: share of the steps that must be as exact as that; spikes are too fast to integrate blindly
+    )
+    around: int = 11  #: steps around one that say how far off it may be
+    share: float = 0.03  #: of what steps miss by: errors of integration that do not matter beside it
+    negligible: float = 6e-9  #: standard deviations: the accuracy at which chaotic systems are usually integrated
+    sure: float = (
+        4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
+    )
+    most_substeps: int = 64  #: of one step
+    integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
+    least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
+
+    moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
+
+    # Least squares on single steps
+    close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
 
 
 @dataclass(frozen=True)
@@ -108,3 +170,72 @@ class LawSettings:
     follows: float = 10.0
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
+
+
+@dataclass(frozen=True)
+class HiddenSettings:
+    """What steers the search for a field of which only some variables are seen.
+
+    Chosen on the chaotic systems of benchmarks/forecast_dev.py seen one variable at a time, and for sampling rates on
+    eight others. Times are in time scales of the series (`hidden_starts.time_scale`): a signal sampled twice as
+    often has the same law.
+    """
+
+    # Which series are searched
+    least: int = 128  #: samples: four for every unknown that is not a state
+    pace: float = 6.0  #: samples of the fastest period: series with twice as many are thinned
+    kept: int = 160  #: samples that thinning must leave
+    #: Standard deviations: what is rougher may be noise; the smoothest of 207 hourly series of the M4 competition has
+    #: 7e-3.
+    smooth: float = 3e-3
+    rough: float = 0.1  #: the same up to which samples may be far apart instead
+
+    # Where searches start
+    stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
+    starts: int = 24  #: guesses that are solved
+    hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
+    ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
+    alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
+
+    steps: int = 3  #: of each start in the first of four rounds; then the better half goes on with twice as many
+    #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
+    #: four. All searches that arrived did, of the others half end there.
+    coarse: float = 6e-3
+    same: float = 0.01  #: share of the variance that may differ between two searches that came to the same place
+
+    # The rest of the series
+    stretch: int = 64  #: samples forecast at a time: two Lyapunov times of the systems above
+    least_gain: float = 0.02  #: share of the misfit below which a step is the last
+    #: Standard deviations: a field whose forecasts of all stretches are this good is followed, a law's of the last
+    trusted: float = 0.01
+    wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
+
+    # Noisy samples
+    #: Logarithm: how far sizes of differences of order 7, 10 and 12 may be apart; noise has 0.1, coarse samples 0.24.
+    noise_even: float = 0.15
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a search for laws needs; `prophecy.forecasting.settings.Settings` adds what forecasts need."""
+
+    least: int = 24  #: samples below which nothing can be solved and checked
+
+    # Inputs that are not seen: a drive or a drift (`inputs.py`)
+    input_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
+    forcing_periods: float = 4.0  #: that a forcing has at least in the samples; slower ones are drifts
+    #: Share of what a field leaves that it leaves beside a sinusoid, or with its terms times a clock. Driven systems
+    #: leave 0 to 0.22 with 1 % noise, 120 others 0.32 and more; a parameter that drifts by a fifth leaves 0.02 with 1 %
+    #: noise and 0.14 with 3 %, systems without a drift 0.3 to 1. Of the clock itself the state must leave more: where a
+    #: path goes one way, as to rest, time is a function of the state
+    input_left: float = 0.25
+
+    hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen
+    laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise
+
+    #: Ablations: what is not tried; ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN, and families of candidates
+    without: frozenset[str] = frozenset()
+
+
+DEFAULT = Settings()
+LAWS = DEFAULT.laws
