@@ -234,23 +234,21 @@ def drawn(picture: Picture, path: Any, interactive: bool, dark: bool = False, wi
         path, interactive = None, path
     if path is not None:
         return save(picture, Path(path), dark, width)
-    from prophecy.tables import draw_matplotlib, draw_plotly
+    from prophecy.tables.drawing import matplotlib_figure, plotly_figure
 
-    return draw_plotly.figure(picture, dark) if interactive else draw_matplotlib.figure(picture, dark, width)
+    return plotly_figure(picture, dark) if interactive else matplotlib_figure(picture, dark, width)
 
 
 def save(picture: Picture, path: Path, dark: bool = False, width: float = 10.0) -> None:
     """PNG or SVG, or one HTML page that can be zoomed and hovered over and needs nothing else, written atomically."""
-    from prophecy.tables import draw_matplotlib, draw_plotly
+    from prophecy.tables.drawing import image, page
 
     kind = path.suffix.lower()
     if kind not in ENDINGS:
         raise ValueError(f"a picture must end in {', '.join(ENDINGS)}, got {path.name!r}; choose one of these")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
-    html = kind == ".html"
-    data = draw_plotly.page(picture).encode() if html else draw_matplotlib.image(picture, kind[1:], dark, width)
-    _files.write_atomic(path, data)
+    _files.write_atomic(path, page(picture).encode() if kind == ".html" else image(picture, kind[1:], dark, width))
 
 
 def svg(panel: Panel) -> str:
