@@ -113,7 +113,9 @@ def run_states(
     rows = np.atleast_2d(data)
     y, states = np.empty(rows.shape, system.dtype), np.empty((*rows.shape, system.order), system.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        step.record(system, rows, x, y, states, count)
+        for k in range(rows.shape[1]):
+            step.run(system, rows[:, k : k + 1], x, y[:, k : k + 1], count + k)
+            states[:, k] = x
     _finite(system, x)
     return (y, states) if data.ndim == 2 else (y[0], states[0])
 
@@ -148,13 +150,9 @@ def _columns(system: System) -> Array:
 
 
 def _known(system: System | ScaledSystem, engine: str) -> str:
-    table: dict[str, Any] = dict(SCALED_ENGINES if isinstance(system, ScaledSystem) else ENGINES | DEVICE_ENGINES)
-    if isinstance(system, ScaledSystem) and engine in ENGINES and engine not in table:
-        raise TypeError(
-            f"engine {engine!r} needs a constant system, got a ScaledSystem (LegS changes with time); "
-            "use engine='auto', 'scan' or 'step', or a LegT basis"
-        )
-    return _checks.choice("engine", engine, ("auto", *table))
+    if isinstance(system, ScaledSystem):
+        return _checks.choice("engine of LegS, which changes with time,", engine, ("auto", *SCALED_ENGINES))
+    return _checks.choice("engine", engine, ("auto", *ENGINES, *DEVICE_ENGINES))
 
 
 def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:

@@ -68,10 +68,7 @@ class Solver(Compared):
             if name == "forgetting" and name in chosen and value == 1:
                 raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
             raw = torch.tensor(_raw(name, value), dtype=dtype or torch.float64)
-            if name in chosen:
-                self.register_parameter(f"raw_{name}", nn.Parameter(raw))
-            else:
-                self.register_buffer(f"raw_{name}", raw)
+            self.register_parameter(f"raw_{name}", nn.Parameter(raw, requires_grad=name in chosen))
 
     def part(self, name: str) -> Tensor:
         """`forgetting` in (0, 1], `rate` and `ridge` > 0: a number, in float64."""
