@@ -12,6 +12,7 @@ and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, overload
 
@@ -30,24 +31,18 @@ ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], Non
 ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifting.run}
 
 
-def _extra(name: str) -> Engine:
+def _extra(name: str, system: System, u: Array, x: Array, y: Array) -> None:
     """An engine of the extra `torch`, imported when it is first run."""
-
-    def engine(system: System, u: Array, x: Array, y: Array) -> None:
-        try:
-            module = import_module(f"prophecy.engines.{name}_engine")
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                f"engine {name!r} needs {error.name!r}; install it with: pip install 'hippo-prophecy[torch]'",
-                name=error.name,
-            ) from None
-        module.run(system, u, x, y)
-
-    return engine
+    try:
+        module = import_module(f"prophecy.engines.{name}_engine")
+    except ModuleNotFoundError as error:
+        way_out = "install it with: pip install 'hippo-prophecy[torch]'"
+        raise ModuleNotFoundError(f"engine {name!r} needs {error.name!r}; {way_out}", name=error.name) from None
+    module.run(system, u, x, y)
 
 
 # Run by name only: "auto" does not load torch or start a GPU for anyone.
-DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
+DEVICE_ENGINES: dict[str, Engine] = {name: partial(_extra, name) for name in ("torch", "triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run, "scan": scan.run}
 
 __all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "stream", "streams", "usual"]
