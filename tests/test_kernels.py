@@ -99,6 +99,24 @@ def test_the_structs_are_written_by_a_python_without_numpy_and_the_package(tmp_p
     assert "record.py" in files.read_text()
 
 
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_places_every_field_where_c_does(name):
+    """Numbers of eight bytes in one order leave a C compiler nothing to pad: equal sizes, which every call compares
+    (below), are equal offsets."""
+    at = 0
+    for field, (kind, offset, *_) in DTYPES[name].fields.items():
+        assert (offset, {one.itemsize for one in numbers_of(kind)}) == (at, {8}), field
+        at += kind.itemsize
+    assert at == DTYPES[name].itemsize
+
+
+def numbers_of(kind: np.dtype) -> list[np.dtype]:
+    """The numbers that a field is made of, those of records inside it included."""
+    if kind.subdtype:
+        return numbers_of(kind.subdtype[0])
+    return [one for part in kind.fields.values() for one in numbers_of(part[0])] if kind.fields else [kind]
+
+
 def made(series: int = 2) -> list[np.ndarray]:
     t = table(DEFAULT)
     return [fresh(series, t), rings(series), fresh_clocks(series, None), fresh_samples(series), t]

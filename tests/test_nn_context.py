@@ -238,10 +238,11 @@ def test_an_empty_batch_passes_through_a_context_layer(solver):
 
 def test_a_refused_checkpoint_changes_nothing_and_the_horizon_counts():
     layer, other = context(RLS(0.9, horizon=1)), context(RLS(0.5, horizon=2))
-    before = {name: value.clone() for name, value in layer.solver.named_buffers()}
+    before = {name: value.clone() for name, value in layer.solver.named_parameters()}
+    assert before
     with pytest.raises(ValueError, match="with horizon = 2, this one has 1"):
         layer.solver.load_state_dict(other.solver.state_dict())
-    assert all(torch.equal(value, before[name]) for name, value in layer.solver.named_buffers())
+    assert all(torch.equal(value, before[name]) for name, value in layer.solver.named_parameters())
     layer.load_state_dict(context(RLS(0.5)).state_dict())
     assert float(layer.solver.part("forgetting")) == pytest.approx(0.5)
 

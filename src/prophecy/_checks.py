@@ -1,7 +1,5 @@
 """Argument checks. Every message names the argument, the value it got and the way out."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from dataclasses import fields

@@ -127,13 +127,10 @@ def _arrays(path: Place) -> dict[str, NDArray[Any]]:
             raise ValueError(f"it holds {len(entries)} arrays, more than {MOST_ARRAYS}")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise ValueError("its arrays are compressed, which saved files never are")
-        if sum(entry.file_size for entry in entries) > _size(path):
+        on_disk = os.path.getsize(path) if isinstance(path, str | os.PathLike) else path.seek(0, os.SEEK_END)
+        if sum(entry.file_size for entry in entries) > on_disk:
             raise ValueError("its arrays claim more bytes than the file has")
         return {entry.filename.removesuffix(".npy"): _array(entry.filename, file.read(entry)) for entry in entries}
-
-
-def _size(path: Place) -> int:
-    return os.path.getsize(path) if isinstance(path, str | os.PathLike) else path.seek(0, os.SEEK_END)
 
 
 def _array(name: str, data: bytes) -> NDArray[Any]:

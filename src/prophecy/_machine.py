@@ -14,8 +14,11 @@ def cores() -> int:
 
 
 @cache
-def _libraries() -> tuple[Any, ...]:
-    """The BLAS libraries loaded. Found once: looking for them takes 3 ms, setting their threads 0.03 ms."""
+def blas_libraries() -> tuple[Any, ...]:
+    """The BLAS libraries loaded whose threads can be limited (Apple's Accelerate, for one, is none of them).
+
+    Found once: looking for them takes 3 ms, setting their threads 0.03 ms.
+    """
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -28,14 +31,9 @@ def _set_threads(counts: list[int]) -> None:
     # Versions before 3.7 have none.
     release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     release(force=True)
-    for library, count in zip(_libraries(), counts, strict=True):
+    for library, count in zip(blas_libraries(), counts, strict=True):
         library.set_num_threads(count)
     release(force=True)
-
-
-def blas_threads_can_be_set() -> bool:
-    """Whether a BLAS library is loaded whose threads can be limited; Apple's Accelerate, for one, cannot."""
-    return bool(_libraries())
 
 
 class _OneThread:
@@ -53,7 +51,7 @@ class _OneThread:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._before = [library.get_num_threads() for library in _libraries()]
+                self._before = [library.get_num_threads() for library in blas_libraries()]
                 _set_threads([1] * len(self._before))
 
     def __exit__(self, *error: object) -> None:

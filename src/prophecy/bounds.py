@@ -22,9 +22,6 @@ def coefficient_bound(frequency: int, smoothness: int, lipschitz: float, window:
     r"""Lemma 1: |x_n| ≤ (2√2/π) L (θ/2πn)^k for |u^(k)| ≤ L, u with period θ = `window`.
 
     The mean of |√2 sin| over a period is 2√2/π = 0.90; the paper rounds it up to 1.
-
-    >>> round(coefficient_bound(1, 3, 1.0, 2 * np.pi), 4)
-    0.9003
     """
     frequency, smoothness = _checks.whole("frequency", frequency), _checks.whole("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)
@@ -36,9 +33,6 @@ def derivative_bound(order: int, smoothness: int, lipschitz: float, window: floa
 
     The tail Σ_{n>M} 2√2 π n/θ |x_n^s| with Lemma 1 put in; the Hurwitz zeta function ζ(s, a) = Σ_{j≥0} (a+j)^-s sums it
     exactly, and falls like M^(2-k)/(k-2), the paper's O(L/N^(k-2)). k = `smoothness` ≥ 3.
-
-    >>> derivative_bound(order=65, smoothness=4, lipschitz=1.0, window=1.0) < derivative_bound(33, 4, 1.0, 1.0)
-    True
     """
     order, smoothness = fout_order(order), _checks.whole("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)

@@ -61,20 +61,15 @@ def series_derivative(basis: Basis) -> Continuous:
     C = -2√2 π m/window on the sine of frequency m, 0 elsewhere, and D = 0. Right for signals with period `window`, at
     the rate of Theorem 1. For others the series jumps at the window's edge, and the error grows like the order.
     """
-    if not isinstance(basis, Basis) or not _is_fourier(basis):
+    makers = (fout, fout_as_printed) if isinstance(basis, Basis) and basis.order % 2 else ()
+    made = [make(basis.order, basis.timescale) for make in makers]  # by A and B: `basis.name` may be anything
+    if not any(np.allclose(basis.A, b.A, rtol=1e-12) and np.allclose(basis.B, b.B, rtol=1e-12) for b in made):
         raise TypeError(f"series_derivative needs fout or fout_as_printed, got {getattr(basis, 'name', basis)!r}")
     sine = np.arange(2, basis.order, 2)
     C = np.zeros(basis.order)
     # A[sine, cosine] = 2πm/window, the rotation's own entries, so the as-printed basis keeps its own frequencies.
     C[sine] = -np.sqrt(2.0) * basis.A[sine, sine - 1]
     return Continuous(A=basis.A, B=basis.B, C=C, D=0.0)
-
-
-def _is_fourier(basis: Basis) -> bool:
-    """Whether A and B are those of `fout` or `fout_as_printed`; `basis.name` may be anything."""
-    makers = (fout, fout_as_printed) if basis.order % 2 else ()
-    made = [make(basis.order, basis.timescale) for make in makers]
-    return any(np.allclose(basis.A, b.A, rtol=1e-12) and np.allclose(basis.B, b.B, rtol=1e-12) for b in made)
 
 
 @overload

@@ -61,10 +61,6 @@ def nplr(basis: Basis) -> NPLR:
     r"""A = W - P Pᵀ with the smallest rank there is: 1 for LegS, LagT and FouT, 2 for LegT, 0 for FouD.
 
     -(A + Aᵀ)/2 is c I + P Pᵀ: c is the least eigenvalue, which all but few share, P comes from those few.
-
-    >>> from prophecy import legt
-    >>> nplr(legt(8, 1.0)).low_rank.shape
-    (8, 2)
     """
     if not isinstance(basis, Basis):
         raise TypeError(
@@ -92,11 +88,7 @@ def dplr(basis: Basis) -> DPLR:
 
 
 def s4d_lin(order: int) -> Diagonal:
-    """S4D-Lin: rates -1/2 + iπn, B = 1, for n < N/2: damped Fourier modes, of period 2 and its fractions.
-
-    >>> s4d_lin(4).rates.imag.round(3)
-    array([0.   , 3.142])
-    """
+    """S4D-Lin: rates -1/2 + iπn, B = 1, for n < N/2: damped Fourier modes, of period 2 and its fractions."""
     n = np.arange(_even(order) // 2)
     return Diagonal(-0.5 + 1j * np.pi * n, np.ones(len(n), complex))
 

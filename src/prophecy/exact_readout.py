@@ -53,16 +53,10 @@ def exact(
     White noise of variance σ² on the input comes out as `noise_gain(system)` · σ². Where the degree allows it, the
     system's `derivative` reads the exact u'(k dt) from the same state, also with the least noise.
 
-    >>> from prophecy import legt
+    >>> from prophecy import legt, run
     >>> system = exact(legt(order=4, window=16.0), dt=1.0, degree=3)
-    >>> x, line = np.zeros(4), 5.0 + 2.0 * np.arange(200)
-    >>> for u in line - line[0]:
-    ...     x = system.A @ x + system.B * u
-    ...     y = system.C @ x + system.D * u
-    >>> round(float(y + line[0]), 9)
-    405.0
-    >>> round(noise_gain(system), 3)
-    1.164
+    >>> round(float(run(system, 2.0 * np.arange(200))[0][-1]), 9), round(noise_gain(system), 3)
+    (400.0, 1.164)
     """
     dt = _checks.positive("dt", dt)
     if not isinstance(basis, Basis):
@@ -129,13 +123,6 @@ def _shift(step: float, degree: int) -> Array:
     return np.asarray(np.tril(projected), dtype=np.float64)
 
 
-def _targets(samples: float, degree: int, horizon: float, derivative: int) -> Array:
-    """The derivative number `derivative`, per sample, of every P_i(1 + 2k/samples) at k = horizon: (degree + 1,)."""
-    step = 2.0 / samples
-    slopes = legendre.legder(np.eye(degree + 1), derivative) * step**derivative
-    return np.asarray(legendre.legval(1.0 + step * horizon, slopes), dtype=np.float64).reshape(degree + 1)
-
-
 def _kernel_factor(A: Array, B: Array) -> Array:
     r"""F with F Fᵀ = Σ_j v_j v_jᵀ, where (C, D) · v_j is the kernel at age j: (N + 1, N + 2 at most).
 
@@ -185,7 +172,9 @@ class _Conditions(NamedTuple):
 
     def solve(self, horizon: float, derivative: int, dt: float) -> Readout:
         """The solution of least norm, hence of least noise gain."""
-        targets = _targets(self.samples, len(self.scale) - 1, horizon, derivative) / dt**derivative
+        step, polynomials = 2.0 / self.samples, np.eye(len(self.scale))  # P_i(1 + 2k/samples), at k = horizon
+        slopes = legendre.legder(polynomials, derivative) * step**derivative
+        targets = legendre.legval(1.0 + step * horizon, slopes).reshape(len(self.scale)) / dt**derivative
         shortest = np.linalg.lstsq(self.balanced.T, targets / self.scale, rcond=None)[0]
         solution = self.whiten @ shortest
         return Readout(solution[:-1], float(solution[-1]))

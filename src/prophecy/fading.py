@@ -6,8 +6,6 @@ the past back are biorthogonal to the w_n: ∫ w_n p_m ds is 1 for n = m, else 0
 value that leaves a window has to be guessed.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any
@@ -46,11 +44,6 @@ def lagt(order: int, timescale: float, tilt: float = 1.0, alpha: float = 0.0) ->
     alpha: α in [0, 1). For α > 0 the functions vanish at age 0: such a memory knows its past but not its newest value,
         and the constructions refuse it.
     λ_n² = Γ(n+α+1)/n! makes them orthonormal under s^α e^-s.
-
-    >>> lagt(order=3, timescale=1.0).A
-    array([[-1.,  0.,  0.],
-           [-1., -1.,  0.],
-           [-1., -1., -1.]])
     """
     order = _checks.whole("order", order)
     if not 0 <= tilt <= 1:

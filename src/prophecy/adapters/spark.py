@@ -127,4 +127,3 @@ def _forecast_key(
         return pd.DataFrame(
             {key: made[key][:1], time: nothing, "point": np.nan, "lower": np.nan, "upper": np.nan, "error": str(error)}
         )
-

@@ -12,6 +12,7 @@ and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, overload
 
@@ -30,24 +31,18 @@ ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], Non
 ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifting.run}
 
 
-def _extra(name: str) -> Engine:
+def _extra(name: str, system: System, u: Array, x: Array, y: Array) -> None:
     """An engine of the extra `torch`, imported when it is first run."""
-
-    def engine(system: System, u: Array, x: Array, y: Array) -> None:
-        try:
-            module = import_module(f"prophecy.engines.{name}_engine")
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                f"engine {name!r} needs {error.name!r}; install it with: pip install 'hippo-prophecy[torch]'",
-                name=error.name,
-            ) from None
-        module.run(system, u, x, y)
-
-    return engine
+    try:
+        module = import_module(f"prophecy.engines.{name}_engine")
+    except ModuleNotFoundError as error:
+        way_out = "install it with: pip install 'hippo-prophecy[torch]'"
+        raise ModuleNotFoundError(f"engine {name!r} needs {error.name!r}; {way_out}", name=error.name) from None
+    module.run(system, u, x, y)
 
 
 # Run by name only: "auto" does not load torch or start a GPU for anyone.
-DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
+DEVICE_ENGINES: dict[str, Engine] = {name: partial(_extra, name) for name in ("torch", "triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run, "scan": scan.run}
 
 __all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "stream", "streams", "usual"]
@@ -113,7 +108,9 @@ def run_states(
     rows = np.atleast_2d(data)
     y, states = np.empty(rows.shape, system.dtype), np.empty((*rows.shape, system.order), system.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        step.record(system, rows, x, y, states, count)
+        for k in range(rows.shape[1]):
+            step.run(system, rows[:, k : k + 1], x, y[:, k : k + 1], count + k)
+            states[:, k] = x
     _finite(system, x)
     return (y, states) if data.ndim == 2 else (y[0], states[0])
 
@@ -148,13 +145,9 @@ def _columns(system: System) -> Array:
 
 
 def _known(system: System | ScaledSystem, engine: str) -> str:
-    table: dict[str, Any] = dict(SCALED_ENGINES if isinstance(system, ScaledSystem) else ENGINES | DEVICE_ENGINES)
-    if isinstance(system, ScaledSystem) and engine in ENGINES and engine not in table:
-        raise TypeError(
-            f"engine {engine!r} needs a constant system, got a ScaledSystem (LegS changes with time); "
-            "use engine='auto', 'scan' or 'step', or a LegT basis"
-        )
-    return _checks.choice("engine", engine, ("auto", *table))
+    if isinstance(system, ScaledSystem):
+        return _checks.choice("engine of LegS, which changes with time,", engine, ("auto", *SCALED_ENGINES))
+    return _checks.choice("engine", engine, ("auto", *ENGINES, *DEVICE_ENGINES))
 
 
 def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:

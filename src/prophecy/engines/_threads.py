@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def workers() -> int:
-    return _machine.cores() if _machine.blas_threads_can_be_set() else 1
+    return _machine.cores() if _machine.blas_libraries() else 1
 
 
 def shares(count: int, least: int, most: int | None = None) -> list[slice]:

@@ -59,8 +59,7 @@ def grouped(rows: Array) -> Array:
 
 
 def _apart(groups: Array) -> Array:
-    rows: Array = groups.swapaxes(1, 2).reshape(-1, groups.shape[1])
-    return rows
+    return np.asarray(groups.swapaxes(1, 2).reshape(-1, groups.shape[1]))
 
 
 class Scan:
@@ -102,5 +101,4 @@ class Stream:
         self.count, self.last, self.low, self.high = self.count + 1, u, min(self.low, u), max(self.high, u)
 
     def state(self) -> Array:
-        x: Array = self._scan.states()[0]
-        return x
+        return np.asarray(self._scan.states()[0])

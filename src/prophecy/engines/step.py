@@ -24,10 +24,3 @@ def run(system: System | ScaledSystem, u: Array, x: Array, y: Array, count: int 
         now = u[:, k].astype(system.dtype)
         x[:] = x @ A.T + now[:, None] * B
         y[:, k] = x @ C + system.dtype.type(D) * now
-
-
-def record(system: System | ScaledSystem, u: Array, x: Array, y: Array, states: Array, count: int) -> None:
-    """The plain step that keeps every state: states (series, time, N)."""
-    for k in range(u.shape[1]):
-        run(system, u[:, k : k + 1], x, y[:, k : k + 1], count + k)
-        states[:, k] = x

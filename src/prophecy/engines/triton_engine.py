@@ -89,7 +89,10 @@ def predict(
 def _whole(system: System, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int | None) -> Tensor:
     """Whole blocks: cut into pieces of equal length, and the few blocks the cut leaves over."""
     blocks = u.shape[1] // plan.length
-    pieces = pieces_for(len(u), blocks, plan.group, _programs(u.device)) if pieces is None else min(pieces, blocks)
+    if pieces is None:
+        programs = torch.cuda.get_device_properties(u.device).multi_processor_count if u.is_cuda else 4
+        pieces = pieces_for(len(u), blocks, plan.group, programs)
+    pieces = min(pieces, blocks)
     edge = blocks // pieces * pieces * plan.length
     matrices = _matrices(system, plan, u.device)
     if pieces > 1:
@@ -231,16 +234,12 @@ RESIDENT = 2  # programs that a multiprocessor runs side by side, each filling t
 def pieces_for(series: int, blocks: int, group: int, programs: int) -> int:
     """Into how many pieces to cut the time: 1 unless that pays, else as many as fill the chip.
 
-    One pass takes `blocks` steps however few the series; cut, the chip is full but does the states twice. Of the counts
-    that nearly fill it the one that leaves the fewest blocks over is taken.
+    programs: how many the chip runs at once, one for each multiprocessor. One pass takes `blocks` steps however few the
+    series; cut, the chip is full but does the states twice. Of the counts that nearly fill it, the one that leaves the
+    fewest blocks over is taken.
     """
     rows = programs * group
     if blocks * (1.0 - 1.6 * series / rows) < CUTTING:
         return 1
     most = min(max(1, RESIDENT * rows // series), max(1, blocks // 4))
     return min(range(max(1, most * 3 // 4), most + 1), key=lambda p: (blocks % p, -p))
-
-
-def _programs(device: torch.device) -> int:
-    """How many programs the device runs at once, one for each multiprocessor."""
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4

@@ -68,10 +68,7 @@ class Solver(Compared):
             if name == "forgetting" and name in chosen and value == 1:
                 raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
             raw = torch.tensor(_raw(name, value), dtype=dtype or torch.float64)
-            if name in chosen:
-                self.register_parameter(f"raw_{name}", nn.Parameter(raw))
-            else:
-                self.register_buffer(f"raw_{name}", raw)
+            self.register_parameter(f"raw_{name}", nn.Parameter(raw, requires_grad=name in chosen))
 
     def part(self, name: str) -> Tensor:
         """`forgetting` in (0, 1], `rate` and `ridge` > 0: a number, in float64."""
@@ -139,15 +136,14 @@ class Solver(Compared):
         squared, each = self.PAIRS
         return squared * features**2 + each * features * outputs
 
+    def _powers(self, length: int, first: int = 1) -> Tensor:
+        """λ^first and the powers that follow it, (length,)."""
+        return self.part("forgetting") ** torch.arange(first, first + length, device=self.raw_forgetting.device)
+
     def _decays(self, length: int) -> Tensor:
         """(length, length): λ^(k - i) for i ≤ k, 0 above the diagonal."""
         k = torch.arange(length, device=self.raw_forgetting.device)
-        age = (k[:, None] - k[None, :]).clamp_min(0)
-        return torch.tril(self.part("forgetting") ** age)
-
-    def _powers(self, length: int) -> Tensor:
-        """λ, λ², …, (length,)."""
-        return self.part("forgetting") ** torch.arange(1, length + 1, device=self.raw_forgetting.device)
+        return torch.tril(self._powers(length, 0)[(k[:, None] - k).clamp_min(0)])
 
 
 class GradientStep(Solver):
@@ -280,10 +276,9 @@ class Ridge(Solver):
         return now @ weights.mT, state
 
     def _learn(self, phi: Tensor, v: Tensor, moments: Tensor, cross: Tensor) -> tuple[Tensor, Tensor]:
-        if phi.shape[1] == 0:
-            return moments, cross
-        fade, aged = self._powers(phi.shape[1])[-1], phi * self._decays(phi.shape[1])[-1][:, None]
-        return fade * moments + aged.mT @ phi, fade * cross + v.mT @ aged
+        fades = self._powers(phi.shape[1] + 1, 0)
+        aged = phi * fades[:-1].flip(0)[:, None]
+        return fades[-1] * moments + aged.mT @ phi, fades[-1] * cross + v.mT @ aged
 
     def operations(self, features: int, outputs: int = 1) -> float:
         solve = features**3 / 3 + 2.0 * features**2 * outputs

@@ -13,22 +13,12 @@ Construct: TypeAlias = Callable[[Basis, float], System | Sequence[System]]
 
 
 def following(basis: Basis, dt: float) -> System:
-    """u one step ahead: the paper's trapezoid rule (Eq. 5) on a memory with first-order hold, which has no pole.
-
-    >>> from prophecy import legt
-    >>> following(legt(order=20, window=200.0), 1.0).order    # the memory's, and the value before
-    21
-    """
+    """u one step ahead: the paper's trapezoid rule (Eq. 5) on a memory with first-order hold, which has no pole."""
     return next_value(basis, dt, memory=lines)
 
 
 def slope(basis: Basis, dt: float) -> System:
-    """u'(t) at the newest sample, in units per unit of time: the derivative Eq. (5) integrates.
-
-    >>> from prophecy import legt
-    >>> slope(legt(order=4, window=100.0), 0.5).order
-    5
-    """
+    """u'(t) at the newest sample, in units per unit of time: the derivative Eq. (5) integrates."""
     system = following(basis, dt)
     assert system.derivative is not None, "next_value has one"
     return replace(system, C=system.derivative.C, D=system.derivative.D)
