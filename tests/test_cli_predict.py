@@ -10,8 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy  # noqa: E402
-from prophecy.commands._track import followed  # noqa: E402
-from prophecy.commands.predict import Tracker  # noqa: E402
+from prophecy.commands.predict import Tracker, followed  # noqa: E402
 from prophecy.commands.predict import baselines as copy_and_line  # noqa: E402
 from reproduction import baselines  # noqa: E402
 

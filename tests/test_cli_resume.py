@@ -11,7 +11,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands._journal import Journal
+from prophecy.commands._write import Journal
 
 PLAN = {"level": 0.9, "horizon": 1}
 

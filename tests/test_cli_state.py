@@ -7,6 +7,7 @@ import os
 import sqlite3
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 pytest.importorskip("typer")
@@ -56,6 +57,12 @@ def test_events_are_written_as_they_were_raised(state, made, tmp_path):
     assert [float(row["score"]) for row in found] == [event.score for event in events]
     assert 50.0 in {float(row["value"]) for row in found}
     assert f"{len(found)} events" in err
+    assert state(made, "--events", tmp_path / "events.parquet")[0] == 0
+    assert pyarrow.parquet.read_table(tmp_path / "events.parquet")["number"].to_pylist() == [e.number for e in events]
+    assert state(made, "--events", tmp_path / "none.csv", "--search", "absent")[0] == 0
+    assert (tmp_path / "none.csv").read_text() == "number,key,time,value,score,alarm,kind,fault\n"
+    assert state(made, "--events", tmp_path / "none.txt")[0] == 2
+    assert state(made, "--events", made)[0] == 2
 
 
 def test_check_says_what_is_wrong_and_where(state, made):

@@ -1,12 +1,13 @@
 """The command line: `prophecy …`. Nothing but parsing and printing; the work is done elsewhere.
 
-To add a command, write `commands/<name>.py` with a function `<name>` and add it to `COMMANDS`.
+To add a command, write a function of its name in `prophecy.commands`, and add it to `COMMANDS`.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -68,8 +69,10 @@ def _main() -> None:
 
 def _register(app: typer.Typer, name: str) -> None:
     module = importlib.import_module(f"prophecy.commands.{COMMANDS[name]}")
-    below, context = epilog(getattr(module, "EXAMPLES", "")), getattr(module, "CONTEXT", None)
-    app.command(name, epilog=below, context_settings=context)(getattr(module, name))
+    function = getattr(module, name)
+    summary, _, below = (inspect.getdoc(function) or "").partition("\n\n")
+    context = getattr(module, "CONTEXT", None)
+    app.command(name, help=summary, epilog=epilog(below), context_settings=context)(function)
 
 
 def epilog(text: str) -> str:
@@ -85,10 +88,10 @@ def epilog(text: str) -> str:
 
 
 def _summary(name: str) -> str:
-    """The docstring of a command, read without loading the command."""
+    """The first sentence of a command, read without loading it."""
     tree = ast.parse((Path(__file__).parent / "commands" / f"{COMMANDS[name]}.py").read_text(encoding="utf-8"))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
-    return ast.get_docstring(function) or ""
+    return (ast.get_docstring(function) or "").partition("\n\n")[0]
 
 
 if __name__ == "__main__":

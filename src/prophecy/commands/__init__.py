@@ -1,1 +1,1 @@
-"""The commands, one file each, with a function of the same name; `EXAMPLES` stand below its options."""
+"""The commands, with a function of the same name each; the rest of its docstring stands below its options."""

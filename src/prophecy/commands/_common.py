@@ -26,13 +26,22 @@ CLOSED = "stdin is closed; pipe values into the command, or name a file"
 """What a command says where whoever started it has closed its input."""
 
 
+EXTRAS = {"openpyxl": "excel", "dask": "dask", "distributed": "dask"} | dict.fromkeys(
+    ("fastapi", "starlette", "uvicorn", "websockets"), "service"
+)
+"""What to install where a package is missing; "cli" has the others."""
+
+_running = ""  # the command of this process
+
+
 @contextlib.contextmanager
-def guarded(command: str, extra: str = "cli") -> Iterator[None]:
-    """Turn the user's mistakes into one line on stderr and an exit code: no traceback, nothing half-written. extra:
-    what the command needs installed.
+def guarded(command: str) -> Iterator[None]:
+    """Turn the user's mistakes into one line on stderr and an exit code: no traceback, nothing half-written.
 
     0 is success, 1 a problem with the data, 2 with the way the command was called, 130 Ctrl-C, 141 a reader that left.
     """
+    global _running
+    _running = f" {command}"
     try:
         with _interrupts.last_words(lambda: f"prophecy {command}: stopped"):
             _interrupts.check()  # pressed while the command was loaded
@@ -41,22 +50,21 @@ def guarded(command: str, extra: str = "cli") -> Iterator[None]:
         _interrupts.discard_output()
         raise typer.Exit(PIPE) from None
     except KeyboardInterrupt:
-        say(command, "stopped")
+        say("stopped")
         raise typer.Exit(INTERRUPTED) from None
     except ModuleNotFoundError as error:
-        say(command, f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[{extra}]'")
-        raise typer.Exit(DATA) from None
-    except FileNotFoundError as error:
-        say(command, f"no such file: {error.filename}" if error.filename else str(error))
+        extra = EXTRAS.get((error.name or "").partition(".")[0], "cli")
+        say(f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[{extra}]'")
         raise typer.Exit(DATA) from None
     except (ValueError, OSError, sqlite3.Error) as error:
-        say(command, str(error))
+        absent = isinstance(error, FileNotFoundError) and error.filename
+        say(f"no such file: {absent}" if absent else str(error))
         raise typer.Exit(DATA) from None
 
 
-def say(command: str, message: str) -> None:
+def say(message: str) -> None:
     """One line to the person, on stderr, so that stdout stays data."""
-    typer.echo(printable(f"prophecy {command}: {message}"), err=True)
+    typer.echo(printable(f"prophecy{_running}: {message}"), err=True)
 
 
 def digits_between(lower: float, upper: float) -> int:
@@ -96,10 +104,8 @@ class Progress:
     clock: seconds that only grow.
     """
 
-    def __init__(
-        self, command: str, total: int, unit: str, show: bool = True, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._clock, self._command, self._total, self._unit = clock, command, total, unit
+    def __init__(self, total: int, unit: str, show: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._total, self._unit = clock, total, unit
         self._start, self._next, self._shown = clock(), FIRST, show
 
     def after(self, before: int) -> Callable[[int, int], None]:
@@ -111,7 +117,7 @@ class Progress:
         if self._shown and 0 < done < self._total and waited >= self._next:
             self._next = waited + EVERY
             left = waited * (self._total - done) / done
-            say(self._command, f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
+            say(f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
 
 
 def _span(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Options several commands share, worded once, and what they mean."""
+"""Options of all commands, by the names of their parameters, and what they mean."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
-from prophecy.commands._common import CLOSED
+from prophecy.commands._common import CLOSED, guarded
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import WaysOut
 from prophecy.frames.columns import Hints
@@ -22,109 +22,110 @@ SHELL = WaysOut(
     "--", {}, "with --key", "average rows of one time with --duplicates mean",
     "name their zone with --time-zone, such as Europe/Berlin",
 )  # fmt: skip
-File: TypeAlias = Annotated[
-    str,
-    typer.Argument(
+Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])  # what happens to rows of one time
+LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])
+
+FILE: dict[str, Any] = {
+    "column": list[str] | None, "time": str | None, "key": str | None, "time_format": str | None,
+    "time_zone": str | None, "decimal": str | None, "header": bool | None, "missing": list[str] | None,
+    "skip": int | None, "sheet": str | None, "sep": str | None, "duplicates": Duplicates,
+}  # fmt: skip
+"""Options of every command that reads a table, which come to it together, as `asked: Hints`."""
+
+
+def _option(text: str, *flags: str, **more: Any) -> Any:
+    return typer.Option(*flags, help=text, **more)
+
+
+OPTIONS: dict[str, Any] = {
+    "file": typer.Argument(
         help="CSV, JSON lines, Parquet, Excel or .npy, also gzip, zstd, bzip2, xz; - is stdin.", show_default=False
     ),
-]
-Columns: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--column", "-c", help="A column to use; repeatable. All columns of numbers if not given."),
-]
-Time: TypeAlias = Annotated[
-    str | None, typer.Option(help="The column with the times; found by content if not given. 'DATE + TIME' joins two.")
-]
-TimeFormat: TypeAlias = Annotated[
-    str | None, typer.Option("--time-format", help="How dates are written, such as '%d.%m.%Y %H:%M'.")
-]
-TimeZone: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--time-zone", help="The zone that local times are in, such as Europe/Berlin."),
-]
-Key: TypeAlias = Annotated[
-    str | None, typer.Option("--key", "--group", help="The column that names the series a row belongs to.")
-]
-Decimal: TypeAlias = Annotated[
-    str | None, typer.Option(help="The decimal mark, . or , ; found by content if not given.")
-]
-Header: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line has names; found by content if not given.",
-        show_default=False,
+    "column": _option("A column to use; repeatable. All columns of numbers if not given.", "--column", "-c"),
+    "time": _option("The column with the times; found by content if not given. 'DATE + TIME' joins two."),
+    "key": _option("The column that names the series a row belongs to.", "--key", "--group"),
+    "time_format": _option("How dates are written, such as '%d.%m.%Y %H:%M'."),
+    "time_zone": _option("The zone that local times are in, such as Europe/Berlin."),
+    "decimal": _option("The decimal mark, . or , ; found by content if not given."),
+    "header": _option(
+        "Whether the first line has names; found by content if not given.", "--header/--no-header", show_default=False
     ),
-]
-Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval contains the value.")]
-Season: TypeAlias = Annotated[
-    str | None, typer.Option(help="Rows in a season, or in several: 24,168. From the dates, or found, if not given.")
-]
-Least: TypeAlias = Annotated[float | None, typer.Option("--min", help="Values never lie below this.")]
-Most: TypeAlias = Annotated[float | None, typer.Option("--max", help="Values never lie above this.")]
-Known: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table of what is known in advance (prices, holidays), over past and future, with the same times."
+    "missing": _option("A cell that means no value, such as -9999; repeatable. NA, - and similar always count."),
+    "skip": _option("Lines at the top to skip.", min=0),
+    "sheet": _option("Sheet of an Excel file; the first with a table if not given."),
+    "sep": _option("Separator of cells, such as ';' or tab; found by content if not given."),
+    "duplicates": _option("Rows with the same time: refuse the file, or average them."),
+    "horizon": _option("How many rows ahead.", "--horizon", "-H", min=1),
+    "level": _option("Probability that an interval contains the value."),
+    "quantiles": _option("Further quantiles to write, such as 0.1,0.5,0.9."),
+    "season": _option("Rows in a season, or in several: 24,168. From the dates, or found, if not given."),
+    "least": _option("Values never lie below this.", "--min"),
+    "most": _option("Values never lie above this.", "--max"),
+    "known": _option(
+        "Table of what is known in advance (prices, holidays), over past and future, with the same times."
     ),
-]
-Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Processes that share the work; all cores if not given.")
-]
-Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
-Resume: TypeAlias = Annotated[
-    bool, typer.Option("--resume", help="Continue the interrupted run that was writing --out.")
-]
-Irregular: TypeAlias = Annotated[
-    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for its own time.")
-]
-Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
+    "joint": _option("The columns are variables of one system.", "--joint"),
+    "context": _option("Use at most this many of the last rows.", min=8),
+    "jobs": _option("Processes that share the work; all cores if not given.", min=1),
+    "out": _option("Table to write: .csv, .csv.gz or .parquet."),
+    "resume": _option("Continue the interrupted run that was writing --out.", "--resume"),
+    "irregular": _option("Rows come at uneven times: predict each for its own time.", "--irregular"),
+    "plot": _option("Picture: .png, .svg, or .html to zoom and hover."),
+    "dask": _option("Workers that share the partitions of a Parquet folder: local, or tcp://host:port."),
+    "folds": _option("How many forecasts are scored.", min=1),
+    "step": _option("Rows from one forecast to the next; the horizon if not given.", min=1),
+    "rate": _option("Share of ordinary rows flagged by mistake."),
+    "dt": _option("Time between two rows, in the unit wanted."),
+    "errors": _option("Print the standard error of every coefficient.", "--errors"),
+    "files": typer.Argument(help="Files read one after the other; stdin if none."),
+    "layout": _option("How lines are written, in and out.", "--format"),
+    "field": _option("csv: name or number of the field, else the only number; jsonl: key.", "--column"),
+    "moment": _option("Field with the time: seconds, or dates in ISO form.", "--time"),
+    "state": _option("File that keeps all streams through kill -9 and reboots."),
+    "from_line": _option("Number of this input's first line, counted over all runs; see below.", min=1),
+    "path": typer.Argument(help="A state of `prophecy stream`, `prophecy serve` or `Fleet`.", metavar="FILE"),
+    "search": _option("Only keys that contain this."),
+    "limit": _option("Streams listed at most.", min=0),
+    "check": _option("Read every page, checksum and number.", "--check"),
+    "events": _option("Write all events: .csv, .csv.gz or .parquet."),
+    "remove": _option("Forget the stream with this key, and its events."),
+    "discard": _option("Forget what was set aside under this key."),
+    "vacuum": _option("Give unused room of the file back.", "--vacuum"),
+    "db": _option("SQLite file that keeps everything; in memory if not given.", "--db", "--state"),
+    "host": _option("Address to listen on; any but loopback needs a token."),
+    "port": _option("Port to listen on; 0 chooses one.", min=0, max=65535),
+    "token_file": _option("File whose first line is the token that clients must send; or put it into PROPHECY_TOKEN."),
+    "allow_host": _option("Host name that requests may carry (a proxy's); repeatable. Others are refused."),
+    "demo": _option("Start with a few example streams that go on by themselves.", "--demo"),
+    "max_keys": _option("Refuse more streams than this; 100 000 if not given.", min=1),
+    "max_per_second": _option("Refuse more values a second from one address than this; 400 000 if not given.", min=1.0),
+}
 
 
-Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])  # what happens to rows of one time
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Each parameter gets the option of its name, `asked` those about a file; mistakes of the user are lines on stderr
+    (`guarded`). Below the options of a command stands what follows the first sentence of its docstring."""
+    own = inspect.signature(function, eval_str=True).parameters
+    parts = []
+    for name, part in own.items():
+        kinds = FILE if name == "asked" else {name: part.annotation}
+        for one, kind in kinds.items():
+            default = (Duplicates.refuse if one == "duplicates" else None) if name == "asked" else part.default
+            annotation = Annotated[kind, OPTIONS[one]]  # type: ignore[valid-type]
+            parts.append(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
 
-Doubled: TypeAlias = Annotated[
-    Duplicates, typer.Option("--duplicates", help="Rows with the same time: refuse the file, or average them.")
-]
-
-
-Missing: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(help="A cell that means no value, such as -9999; repeatable. NA, - and similar always count."),
-]
-Skip: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Lines at the top to skip.")]
-Sheet: TypeAlias = Annotated[
-    str | None, typer.Option(help="Sheet of an Excel file; the first with a table if not given.")
-]
-Sep: TypeAlias = Annotated[
-    str | None, typer.Option(help="Separator of cells, such as ';' or tab; found by content if not given.")
-]
-SHARED: dict[str, Any] = {
-    "column": Columns, "time": Time, "key": Key, "time_format": TimeFormat, "time_zone": TimeZone, "decimal": Decimal,
-    "header": Header, "missing": Missing, "skip": Skip, "sheet": Sheet, "sep": Sep, "duplicates": Doubled,
-}  # fmt: skip
-"""Options of every command that reads a table."""
-
-
-def reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options about its file; it gets them together, as `asked`."""
-    own = inspect.signature(command, eval_str=True)
-    first, *others = (part for part in own.parameters.values() if part.name != "asked")
-    defaults = {"duplicates": Duplicates.refuse}
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=kind)
-        for name, kind in SHARED.items()
-        if name not in own.parameters
-    ]
-    parts = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (first, *others)]
-
-    @functools.wraps(command)
+    @functools.wraps(function)
     def wrapped(**given: Any) -> None:
-        said = {name: given[name] if name in own.parameters else given.pop(name) for name in SHARED}
-        command(**given, asked=asked(**said))
+        with guarded(function.__name__):
+            for name in {"level", "rate"} & {*given}:
+                if not 0 < given[name] < 1:
+                    raise typer.BadParameter(f"--{name} must lie between 0 and 1, got {given[name]:g}")
+            if "asked" in own:
+                given["asked"] = asked(**{name: given.pop(name) for name in FILE})
+            function(**given)
 
-    wrapped.__signature__ = inspect.Signature([parts[0], *shared, *parts[1:]])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {one.name: one.annotation for one in (parts[0], *shared, *parts[1:])}
+    wrapped.__signature__ = inspect.Signature(parts)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {one.name: one.annotation for one in parts}
     return wrapped
 
 
@@ -168,7 +169,7 @@ def bounds(least: float | None, most: float | None) -> tuple[float | None, float
     return None if least is None and most is None else (least, most)
 
 
-def check(level: float, out: Path | None, plot: Path | None, file: str, resume: bool = False) -> None:
+def check(file: str, out: Path | None = None, plot: Path | None = None, resume: bool = False) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2."""
     if file == "-" and sys.stdin is None:
         raise ValueError(CLOSED)
@@ -177,8 +178,6 @@ def check(level: float, out: Path | None, plot: Path | None, file: str, resume: 
             raise ValueError("--resume continues the run that was writing --out; name that file")
         if resume and file == "-":
             raise ValueError("--resume reads the input again, and stdin cannot be; name a file")
-        if not 0 < level < 1:
-            raise ValueError(f"--level must lie between 0 and 1, got {level:g}")
         if out is not None:
             output_kind(out)
         if plot is not None and plot.suffix.lower() not in ENDINGS:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
 from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import console, guarded, show
-from prophecy.commands._track import Series, follow
+from prophecy.commands._common import console, show
+from prophecy.commands.predict import Series, follow
 from prophecy.frames.columns import Hints
 from prophecy.tables.pictures import Line, Panel, Picture, save
 
@@ -22,17 +20,6 @@ MOST = 20  # events listed: a screen of them
 POINTS = 4096  # rows drawn of a long series: more cannot be told apart in a picture
 DRAWN = 3  # series in the picture, two panels each
 SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw
-
-EXAMPLES = """
-Examples:
-  prophecy anomalies sensor.csv --plot sensor.html
-  prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
-
-A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
-alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
-rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
-event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
-"""
 
 
 class Watch:
@@ -76,27 +63,34 @@ class Watch:
         ]
 
 
-@_options.reading
+@_options.command
 def anomalies(
-    file: _options.File,
+    file: str,
     asked: Hints,
-    rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
-    irregular: _options.Irregular = False,
-    out: _options.Out = None,
-    plot: _options.Plot = None,
+    rate: float = 1e-3,
+    irregular: bool = False,
+    out: Path | None = None,
+    plot: Path | None = None,
 ) -> None:
-    """Find what is unusual in a file: spikes, shifts, changes of noise, flat lines, lost seasons."""
-    if not 0 < rate < 1:
-        raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
-    with guarded("anomalies"):
-        _options.check(0.9, out, plot, file)
-        made = partial(Watch, rate=rate)
-        watches = follow("anomalies", file, asked, made, PARTS, out, 1 - rate, irregular=irregular)
-        if plot is not None:
-            ranked = sorted(watches, key=lambda watch: -watch.count)[:DRAWN]
-            panels = [panel for watch in ranked for panel in watch.panels()]
-            save(Picture(f"Anomalies in {Path(file).name}", panels, [], _rows(watches)), plot)
-        _show(watches)
+    """Find what is unusual in a file: spikes, shifts, changes of noise, flat lines, lost seasons.
+
+    Examples:
+      prophecy anomalies sensor.csv --plot sensor.html
+      prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
+
+    A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
+    alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
+    rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
+    event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
+    """
+    _options.check(file, out, plot)
+    made = partial(Watch, rate=rate)
+    watches = follow(file, asked, made, PARTS, out, 1 - rate, irregular=irregular)
+    if plot is not None:
+        ranked = sorted(watches, key=lambda watch: -watch.count)[:DRAWN]
+        panels = [panel for watch in ranked for panel in watch.panels()]
+        save(Picture(f"Anomalies in {Path(file).name}", panels, [], _rows(watches)), plot)
+    _show(watches)
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from prophecy.commands import _options
-from prophecy.commands._common import Progress, guarded, say, show
+from prophecy.commands._common import Progress, say, show
 from prophecy.commands._write import as_table, sink
 from prophecy.commands.forecast import read, units_of
 from prophecy.frames.columns import Hints
@@ -17,52 +15,49 @@ from prophecy.tables.backtesting import SIMPLE, Backtest, Score, backtest_source
 from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import Picture, of_backtest, save
 
-EXAMPLES = """
-Examples:
-  prophecy backtest power.csv --horizon 48
-  prophecy backtest sales.csv --key shop --horizon 12 --folds 3 --out scores.csv --plot sales.html
 
-The last rows are forecast from those before them, FOLDS times. MAE, RMSE, CRPS and width are in the unit of the data,
-sMAPE in percent, MASE in units of the error of copying the value a season ago. The best of each column has a star.
-"""
-
-
-@_options.reading
+@_options.command
 def backtest(
-    file: _options.File,
+    file: str,
     asked: Hints,
-    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
-    folds: Annotated[int, typer.Option(min=1, help="How many forecasts are scored.")] = 5,
-    step: Annotated[
-        int | None, typer.Option(min=1, help="Rows from one forecast to the next; the horizon if not given.")
-    ] = None,
-    level: _options.Level = 0.9,
-    season: _options.Season = None,
-    least: _options.Least = None,
-    most: _options.Most = None,
-    known: _options.Known = None,
-    joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
-    context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    jobs: _options.Jobs = None,
-    out: _options.Out = None,
-    plot: _options.Plot = None,
+    horizon: int,
+    folds: int = 5,
+    step: int | None = None,
+    level: float = 0.9,
+    season: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    known: Path | None = None,
+    joint: bool = False,
+    context: int = 100_000,
+    jobs: int | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
 ) -> None:
-    """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean."""
-    with guarded("backtest"):
-        _options.check(level=level, out=out, plot=plot, file=file)
-        seasons = _options.numbers("--season", season, 1, 1e7) or None
-        found, regressors = read("backtest", file, asked, context, known)
-        units = units_of(found, joint)
-        each = Asked(horizon, level, seasons, _options.bounds(least, most), regressors)
-        tell = Progress("backtest", len(units) * folds, "forecasts").after(0)
-        _report(backtest_sources(units, each, folds, step, list(SIMPLE), jobs, tell), file, out, plot)
+    """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean.
+
+    Examples:
+      prophecy backtest power.csv --horizon 48
+      prophecy backtest sales.csv --key shop --horizon 12 --folds 3 --out scores.csv --plot sales.html
+
+    The last rows are forecast from those before them, FOLDS times. MAE, RMSE, CRPS and width are in the unit of the
+    data, sMAPE in percent, MASE in units of the error of copying the value a season ago. The best of each column has a
+    star.
+    """
+    _options.check(file, out, plot)
+    seasons = _options.numbers("--season", season, 1, 1e7) or None
+    found, regressors = read(file, asked, context, known)
+    units = units_of(found, joint)
+    each = Asked(horizon, level, seasons, _options.bounds(least, most), regressors)
+    tell = Progress(len(units) * folds, "forecasts").after(0)
+    _report(backtest_sources(units, each, folds, step, list(SIMPLE), jobs, tell), file, out, plot)
 
 
 def _report(whole: Backtest, file: str, out: Path | None, plot: Path | None) -> None:
     scores = whole.scores
     errors = {f"{score.model}, series {score.series}: {score.error}" for score in scores if score.error}
     for error in sorted(errors)[:5]:
-        say("backtest", error)
+        say(error)
     with sink(out) as write:
         if write is not None:
             rows = [asdict(score) for score in scores]

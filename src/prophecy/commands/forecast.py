@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, groupby, islice, repeat
 from operator import attrgetter, methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
-from prophecy.commands._common import INTERRUPTED, Progress, digits_between, guarded, say, show
-from prophecy.commands._journal import Journal, plan_of
-from prophecy.commands._write import as_table, free_names, sink
+from prophecy.commands._common import INTERRUPTED, Progress, digits_between, say, show
+from prophecy.commands._write import Journal, as_table, free_names, plan_of, sink
 from prophecy.frames.collect import Collected, collect
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count, series_title
@@ -40,78 +39,73 @@ NAMED = 5  # series of partitions that failed named on stderr; all are in the co
 SAID = 6  # facts about series in one line
 PRINTED = 20  # series in the table on stdout: a screen
 
-EXAMPLES = """
-Examples:
-  prophecy forecast power.csv --horizon 48 --plot power.html
-  prophecy forecast sales.parquet --key shop --horizon 12 --min 0 --quantiles 0.1,0.9 --out next.csv
-  prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
-  prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
 
-Rows are sorted by time, missing times become gaps, and a line on stderr says what was assumed. Finished series are kept
-in OUT.part; after Ctrl-C, --resume continues with the rest.
-"""
-
-
-@_options.reading
+@_options.command
 def forecast(
-    file: _options.File,
+    file: str,
     asked: Hints,
-    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
-    level: _options.Level = 0.9,
-    quantiles: Annotated[str | None, typer.Option(help="Further quantiles to write, such as 0.1,0.5,0.9.")] = None,
-    season: _options.Season = None,
-    least: _options.Least = None,
-    most: _options.Most = None,
-    known: _options.Known = None,
-    joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
-    context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    jobs: _options.Jobs = None,
-    out: _options.Out = None,
-    resume: _options.Resume = False,
-    plot: _options.Plot = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(help="Workers that share the partitions of a Parquet folder: local, or tcp://host:port."),
-    ] = None,
+    horizon: int,
+    level: float = 0.9,
+    quantiles: str | None = None,
+    season: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    known: Path | None = None,
+    joint: bool = False,
+    context: int = 100_000,
+    jobs: int | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    plot: Path | None = None,
+    dask: str | None = None,
 ) -> None:
-    """Forecast the rows after the last one, with intervals, from the file alone."""
-    with guarded("forecast"):
-        _options.check(level, out if dask is None else None, plot, file, resume and dask is None)
-        seasons = _options.numbers("--season", season, 1, 1e7) or None
-        extra = _options.numbers("--quantiles", quantiles, 0, 1)
-        bounds = _options.bounds(least, most)
-        if dask is not None:
-            if not asked.key or joint or plot is not None or known is not None or asked.time_zone is not None:
-                raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
-            from prophecy.adapters.dask import PartitionTask
+    """Forecast the rows after the last one, with intervals, from the file alone.
 
-            solved, columns = Asked(horizon, level, seasons, bounds), asked.columns or None
-            task = PartitionTask(solved, asked.key, asked.time, columns, extra, asked.duplicates)
-            _on_workers(dask, file, out, task, jobs, resume)
-            return
-        found, regressors = read("forecast", file, asked, context, known)
-        units = units_of(found, joint)
-        each = Asked(horizon, level, seasons, bounds, regressors)
-        bounded = {"horizon": horizon, "level": level, "bounds": bounds, "season": seasons}
-        plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
-        journal = None if out is None else Journal(out, plan, resume)
-        shown = _Shown()
-        try:
-            with (
-                _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"),
-                contextlib.nullcontext() if journal is None else journal,
-            ):
-                _solve(units, each, jobs, journal, shown, extra)
-                if journal is not None and out is not None:
-                    _written(journal, out, found.table.roles, units, horizon, [*_parts(extra)])
-        except KeyboardInterrupt:
-            say("forecast", shown.stopped(journal, len(units)))
-            if journal is None and shown.done:
-                shown.print(len(units), None)
-            raise typer.Exit(INTERRUPTED) from None
-        if plot is not None and shown.panels:
-            save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
-        shown.print(len(units), out)
+    Examples:
+      prophecy forecast power.csv --horizon 48 --plot power.html
+      prophecy forecast sales.parquet --key shop --horizon 12 --min 0 --quantiles 0.1,0.9 --out next.csv
+      prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
+      prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
+
+    Rows are sorted by time, missing times become gaps, and a line on stderr says what was assumed. Finished series are
+    kept in OUT.part; after Ctrl-C, --resume continues with the rest.
+    """
+    _options.check(file, out if dask is None else None, plot, resume and dask is None)
+    seasons = _options.numbers("--season", season, 1, 1e7) or None
+    extra = _options.numbers("--quantiles", quantiles, 0, 1)
+    bounds = _options.bounds(least, most)
+    if dask is not None:
+        if not asked.key or joint or plot is not None or known is not None or asked.time_zone is not None:
+            raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
+        from prophecy.adapters.dask import PartitionTask
+
+        solved, columns = Asked(horizon, level, seasons, bounds), asked.columns or None
+        task = PartitionTask(solved, asked.key, asked.time, columns, extra, asked.duplicates)
+        _on_workers(dask, file, out, task, jobs, resume)
+        return
+    found, regressors = read(file, asked, context, known)
+    units = units_of(found, joint)
+    each = Asked(horizon, level, seasons, bounds, regressors)
+    bounded = {"horizon": horizon, "level": level, "bounds": bounds, "season": seasons}
+    plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
+    journal = None if out is None else Journal(out, plan, resume)
+    shown = _Shown()
+    try:
+        with (
+            _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"),
+            contextlib.nullcontext() if journal is None else journal,
+        ):
+            _solve(units, each, jobs, journal, shown, extra)
+            if journal is not None and out is not None:
+                _written(journal, out, found.table.roles, units, horizon, [*_parts(extra)])
+    except KeyboardInterrupt:
+        say(shown.stopped(journal, len(units)))
+        if journal is None and shown.done:
+            shown.print(len(units), None)
+        raise typer.Exit(INTERRUPTED) from None
+    if plot is not None and shown.panels:
+        save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
+    shown.print(len(units), out)
 
 
 class _Shown:
@@ -159,7 +153,7 @@ def _solve(
     done = set() if journal is None else journal.done()
     left = {title: source for title, source in units.items() if title not in done}
     if len(left) < len(units):
-        say("forecast", f"{len(units) - len(left):,} of {len(units):,} series were done already")
+        say(f"{len(units) - len(left):,} of {len(units):,} series were done already")
     first: Failure | None = None
 
     def note(made: Mapping[Any, Forecast | Failure]) -> None:
@@ -168,14 +162,14 @@ def _solve(
             if isinstance(answer, Failure):
                 first = first or answer
                 shown.failed += 1
-                say("forecast", f"series {title}: {answer.error}")
+                say(f"series {title}: {answer.error}")
                 continue
             if journal is not None:
                 parts = (np.asarray(part(answer), np.float64) for part in _parts(extra).values())
                 journal.add(title, np.stack([*parts]))
             shown.add(title, units[title], answer)
 
-    progress, before = Progress("forecast", len(units), "series"), len(units) - len(left)
+    progress, before = Progress(len(units), "series"), len(units) - len(left)
     for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
         try:
             note(each.many(some, jobs, progress.after(before)))
@@ -196,11 +190,11 @@ def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
         yield some
 
 
-def read(command: str, file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
+def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
     """The series of a file, and regressors of another where there is one; what was assumed is said."""
     found = collect(open_table(file, asked), context)
-    say(command, f"{Path(file).name}: {words(found)}")
-    return found, None if known is None else _read_known(command, known, asked, found)
+    say(f"{Path(file).name}: {words(found)}")
+    return found, None if known is None else _read_known(known, asked, found)
 
 
 def words(found: Collected) -> str:
@@ -223,12 +217,12 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
     }
 
 
-def _read_known(command: str, path: Path, asked: Hints, found: Collected) -> Regressors:
+def _read_known(path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
     known = made.table(next(iter(found.sources.values())))
     facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
-    say(command, f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
+    say(f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
     return made
 
 
@@ -306,13 +300,13 @@ def _on_workers(
 
     sources = partitions(file)
     with _cluster(address, jobs) as client:
-        progress = Progress("forecast", len(sources), "partitions")
+        progress = Progress(len(sources), "partitions")
         done = forecast_partitions(sources, out, client, asked, progress.after(0), resume)
     series = sum(len(part.keys) for part in done)
     errors = [found for part in done for found in part.errors.items()]
     for key, error in errors[:NAMED]:
-        say("forecast", f"series {key}: {error}")
+        say(f"series {key}: {error}")
     kept = f" ({len(sources) - len(done):,} were there already)" if len(done) < len(sources) else ""
-    say("forecast", f"{series:,} series in {len(done):,} partitions{kept}, {len(errors):,} failed; written to {out}")
+    say(f"{series:,} series in {len(done):,} partitions{kept}, {len(errors):,} failed; written to {out}")
     if series and len(errors) == series:
         raise ValueError("no series could be forecast")

@@ -1,19 +1,29 @@
-"""`prophecy predict`: every row of a file predicted from the rows before it."""
+"""`prophecy predict`: every row of a file predicted from the rows before it, in the order of their times."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import guarded, show
-from prophecy.commands._track import Series, follow
+from prophecy.commands._common import Progress, say, show
+from prophecy.commands._options import SHELL
+from prophecy.commands._write import free_names, sink, with_columns
+from prophecy.frames.align import average, ordered, said
 from prophecy.frames.columns import Hints
+from prophecy.frames.grid import Grid, infer
+from prophecy.frames.names import count, series_title
+from prophecy.frames.table import Table, open_table
+from prophecy.frames.times import Times
+from prophecy.streams import Prophecy
 from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
 
 Array: TypeAlias = NDArray[np.float64]
@@ -23,44 +33,44 @@ DRAWN = 3  # series in the picture, two panels each
 LISTED = 12  # series in the table
 SHOWN = 300  # rows drawn: more cannot be told apart in a picture of that width
 POINTS = 20  # of an error curve: fewer are not a curve, more are noise
-
-EXAMPLES = """
-Examples:
-  prophecy predict sensor.csv --plot sensor.html
-  prophecy predict sensor.csv --column temperature --out predictions.csv
-  prophecy predict shops.parquet --key shop --column sales --horizon 7 --out predictions.parquet
-  zcat huge.csv.gz | prophecy predict - --out predictions.parquet
-
-A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
-point, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
-each has its name before these. Rows are taken in the order of their times; missing times are gaps.
-"""
+LONG = 1_000_000  # values that take long enough to show how far the work is
+HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 
 
-@_options.reading
+@_options.command
 def predict(
-    file: _options.File,
+    file: str,
     asked: Hints,
-    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")] = 1,
-    level: _options.Level = 0.9,
-    irregular: _options.Irregular = False,
-    out: _options.Out = None,
-    plot: _options.Plot = None,
+    horizon: int = 1,
+    level: float = 0.9,
+    irregular: bool = False,
+    out: Path | None = None,
+    plot: Path | None = None,
 ) -> None:
-    """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
-    with guarded("predict"):
-        _options.check(level, out, plot, file)
-        if irregular and horizon > 1:
-            raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")
-        made = partial(Tracker, horizon=horizon, level=level)
-        trackers = follow("predict", file, asked, made, PARTS, out, level, horizon, irregular)
-        rows = [["series", "rows", *NAMES, "against the better"], *(one.summary() for one in trackers[:LISTED])]
-        if plot is not None:
-            panels = [panel for one in trackers[:DRAWN] for panel in one.panels()]
-            note = f"Mean absolute errors, {'one row' if horizon == 1 else f'{horizon} rows'} ahead."
-            save(Picture(f"Predictions of {Path(file).name}", panels, [note], rows), plot)
-        more = len(trackers) - len(rows) + 1
-        show(rows, title="mean absolute error", after=f"… and {more:,} more series" if more > 0 else "")
+    """Predict each row from those before it; print the error beside those of a copy and of a straight line.
+
+    Examples:
+      prophecy predict sensor.csv --plot sensor.html
+      prophecy predict sensor.csv --column temperature --out predictions.csv
+      prophecy predict shops.parquet --key shop --column sales --horizon 7 --out predictions.parquet
+      zcat huge.csv.gz | prophecy predict - --out predictions.parquet
+
+    A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
+    point, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
+    each has its name before these. Rows are taken in the order of their times; missing times are gaps.
+    """
+    _options.check(file, out, plot)
+    if irregular and horizon > 1:
+        raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")
+    made = partial(Tracker, horizon=horizon, level=level)
+    trackers = follow(file, asked, made, PARTS, out, level, horizon, irregular)
+    rows = [["series", "rows", *NAMES, "against the better"], *(one.summary() for one in trackers[:LISTED])]
+    if plot is not None:
+        panels = [panel for one in trackers[:DRAWN] for panel in one.panels()]
+        note = f"Mean absolute errors, {'one row' if horizon == 1 else f'{horizon} rows'} ahead."
+        save(Picture(f"Predictions of {Path(file).name}", panels, [note], rows), plot)
+    more = len(trackers) - len(rows) + 1
+    show(rows, title="mean absolute error", after=f"… and {more:,} more series" if more > 0 else "")
 
 
 NAMES = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
@@ -123,3 +133,147 @@ def _ratio(ours: float, best: float) -> str:
     if abs(best / ours - 1) < 0.005:
         return "equal"
     return f"{best / ours:.3g} times smaller" if ours <= best else f"{ours / best:.3g} times larger"
+
+
+class RowPredictions(NamedTuple):
+    """About each row, before it was seen: point and interval; and when it was, its residual, score and alarm."""
+
+    point: Array
+    lower: Array
+    upper: Array
+    residual: Array
+    score: Array
+    alarm: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One series of a file, and what was said of each of its rows before it was seen.
+
+    grid: that its times lie on; times missing on it (`filled`) are gaps. irregular: they lie on none, and rows were
+    predicted for the times they came at. seasons: that were found, in rows of the grid.
+    """
+
+    title: str
+    values: Array
+    times: Times | None
+    said: RowPredictions
+    seasons: tuple[float, ...]
+    grid: Grid | None
+    irregular: bool
+    filled: int
+
+    @property
+    def axis(self) -> NDArray[Any]:
+        """Where its rows are drawn."""
+        return np.arange(len(self.values)) if self.times is None else self.times.wall()
+
+
+def followed(
+    title: str, values: Array, times: Times | None, level: float, horizon: int = 1, irregular: bool = False
+) -> Series:
+    """`Prophecy` over the rows of a series, each predicted from those at least `horizon` rows above it. irregular: for
+    the times they came at, whether these lie on a grid or not."""
+    grid = infer(times) if times is not None and len(times) > 2 else None
+    uneven = times is not None and len(times) > 2 and grid is None
+    slots, seconds = np.arange(len(values)), None
+    if times is not None and (uneven or irregular):
+        if horizon > 1:
+            raise ValueError(
+                "the times are uneven; rows further ahead than the next need an even grid: leave out --horizon"
+            )
+        ticks = times.ticks / times.per_second if times.dates else times.ticks
+        seconds = np.asarray(ticks - ticks[0], dtype=np.float64)
+    elif times is not None and grid is not None:
+        slots = np.append(0, np.cumsum(np.clip(np.diff(grid.positions(times)), 1, HOLE)))
+    whole = np.full(int(slots[-1]) + 1, np.nan)
+    whole[slots] = values
+    model = Prophecy(context=1)
+    if horizon > 1:
+        from prophecy.streams.ahead import Ahead
+
+        point, half, score = Ahead(horizon, level).advance(whole)
+        rows = np.stack([point, point - half, point + half, score, np.full_like(point, np.nan)])
+    else:
+        track = model.follow(whole, level, time=seconds)
+        rows = np.stack([track.point, track.lower, track.upper, track.score, track.alarm])
+    point, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)[:, slots]
+    said = RowPredictions(point, lower, upper, values - point, score, alarm)
+    return Series(title, values, times, said, model.seasons(), grid, uneven, len(whole) - len(values))
+
+
+class Answer(Protocol):
+    """What a command makes of a series. columns: what it writes beside the rows."""
+
+    series: Series
+    columns: dict[str, Array]
+
+
+Kind = TypeVar("Kind", bound=Answer)
+
+
+def follow(
+    file: str, asked: Hints, kind: Callable[[Series], Kind], parts: tuple[str, ...], out: Path | None,
+    level: float, horizon: int = 1, irregular: bool = False,
+) -> list[Kind]:  # fmt: skip
+    """Every row of a file, in the order of time, through the series it belongs to: kind(series) each. The table with
+    these columns is written to `out`, and what was read and assumed is said.
+
+    Where rows of one time are averaged, they go through once; each of them gets the answer, and a residual of its own.
+    """
+    table = open_table(file, asked)
+    if irregular and table.roles.time is None:
+        there = ", ".join(table.names)
+        raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
+    names = free_names(parts, table.roles.values, table.names)
+    columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
+    made, kept, met = list[Kind](), np.zeros(len(table.values), dtype=bool), Counter[str]()
+    progress = Progress(table.values.size, "values", table.values.size > LONG)
+    with sink(out) as write:
+        for key, rows in table.split().items():
+            starts, moments = np.arange(len(rows)), None
+            if table.times is not None:
+                try:
+                    found = ordered(table.values[rows], table.times[rows], asked.duplicates == "mean", SHELL)
+                except ValueError as error:
+                    raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+                rows, starts = rows[found.rows], found.starts
+                moments = table.times[rows[starts]]
+                met.update(found.met)
+            kept[rows] = True
+            single, sizes = average(table.values[rows], starts), np.diff(np.append(starts, len(rows)))
+            for place, column in enumerate(table.roles.values if len(rows) else ()):
+                title = series_title(key, column)
+                try:
+                    made.append(kind(followed(title, single[:, place], moments, level, horizon, irregular)))
+                except ValueError as problem:
+                    raise ValueError(f"series {title}: {problem}") from None
+                for part in parts:
+                    columns[names[column, part]][rows] = np.repeat(made[-1].columns[part], sizes)
+                if "residual" in parts:
+                    columns[names[column, "residual"]][rows] = (
+                        table.values[rows, place] - columns[names[column, "point"]][rows]
+                    )
+                progress.update(len(table.roles.values) * int(kept.sum()))
+        if write is not None:
+            order = np.flatnonzero(kept)
+            if table.times is not None and met["sorted"] + met["reversed"]:
+                order = order[np.argsort(table.times.values[order], kind="stable")]
+            write(with_columns(table.rows()[order], {name: column[order] for name, column in columns.items()}))
+    table.notes.extend(said(met))
+    say(f"{Path(file).name}: {words(made, table)}")
+    return made
+
+
+def words(answers: Sequence[Answer], table: Table) -> str:
+    """One line about what was read and assumed. Columns of one key share its times, which count once."""
+    series, width = [answer.series for answer in answers], len(table.roles.values)
+    facts = [count(sum(len(one.values) for one in series) // width, "row")]
+    grids = list(dict.fromkeys(one.grid.words() for one in series if one.grid is not None))
+    facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
+    filled = sum(one.filled for one in series) // width
+    if filled:
+        facts.append(f"{count(filled, 'missing time')} taken as {'gaps' if filled > 1 else 'a gap'}")
+    if any(one.irregular for one in series):
+        facts.append("times are uneven: each row is predicted for the time it came at")
+    return ", ".join([*facts, *table.notes])

@@ -2,67 +2,70 @@
 
 from __future__ import annotations
 
-import csv
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from prophecy import _files
-from prophecy.commands._common import DATA, guarded, say, show
-from prophecy.fleet import Fleet
-
-EXAMPLES = """
-Examples:
-  prophecy state plant.state
-  prophecy state plant.state --search pump --limit 50
-  prophecy state plant.state --check
-  prophecy state plant.state --events events.csv
-
-Opening a state replays rows that were acknowledged but not yet saved, and compares the answers with those given then. A
-stream that cannot be read is set aside with all that is left of it; its key starts afresh.
-"""
+from prophecy.commands import _options
+from prophecy.commands._common import DATA, say, show
+from prophecy.commands._write import as_table, sink
+from prophecy.fleet import Event, Fleet
 
 EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
 
 
+@_options.command
 def state(
-    file: Annotated[Path, typer.Argument(help="A state of `prophecy stream`, `prophecy serve` or `Fleet`.")],
-    search: Annotated[str | None, typer.Option(help="Only keys that contain this.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Streams listed at most.")] = 20,
-    check: Annotated[bool, typer.Option("--check", help="Read every page, checksum and number.")] = False,
-    events: Annotated[Path | None, typer.Option(help="Write all events, as CSV.")] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="Forget the stream with this key, and its events.")] = None,
-    discard: Annotated[list[str] | None, typer.Option(help="Forget what was set aside under this key.")] = None,
-    vacuum: Annotated[bool, typer.Option("--vacuum", help="Give unused room of the file back.")] = False,
+    path: Path,
+    search: str | None = None,
+    limit: int = 20,
+    check: bool = False,
+    events: Path | None = None,
+    remove: list[str] | None = None,
+    discard: list[str] | None = None,
+    vacuum: bool = False,
 ) -> None:
-    """List the streams of a state file; check it, write its events, thin out or vacuum it."""
-    with guarded("state"), Fleet(file, create=False) as fleet:
+    """List the streams of a state file; check it, write its events, thin out or vacuum it.
+
+    Examples:
+      prophecy state plant.state
+      prophecy state plant.state --search pump --limit 50
+      prophecy state plant.state --check
+      prophecy state plant.state --events events.csv
+
+    Opening a state replays rows that were acknowledged but not yet saved, and compares the answers with those given
+    then. A stream that cannot be read is set aside with all that is left of it; its key starts afresh.
+    """
+    if events is not None:
+        _options.check(str(path), events)
+    with Fleet(path, create=False) as fleet:
         for key in discard or ():
             if key not in {one.key for one in fleet.aside()}:
-                raise ValueError(f"{file} has set nothing aside under {key!r}")
+                raise ValueError(f"{path} has set nothing aside under {key!r}")
             fleet.discard(key)
-            say("state", f"{key}: what was set aside is forgotten")
+            say(f"{key}: what was set aside is forgotten")
         if check:
             problems = fleet.problems()
             for problem in problems:
-                say("state", problem)
+                say(problem)
             if problems:
                 raise typer.Exit(DATA)
-            say("state", f"{file}: {len(fleet):,} streams; schema, facts, log, pages, checksums and numbers are fine")
+            say(f"{path}: {len(fleet):,} streams; schema, facts, log, pages, checksums and numbers are fine")
         if events is not None:
-            say("state", f"{_events(fleet, search, events):,} events are in {events}")
+            say(f"{_events(fleet, search, events):,} events are in {events}")
         for key in remove or ():
             if key not in fleet:
-                raise ValueError(f"{file} has no stream {key!r}")
+                raise ValueError(f"{path} has no stream {key!r}")
             fleet.remove(key)
-            say("state", f"{key}: removed")
+            say(f"{key}: removed")
         if vacuum:
-            before = file.stat().st_size
+            before = path.stat().st_size
             fleet.vacuum()
-            say("state", f"{file}: {before:,} bytes before, {file.stat().st_size:,} now")
+            say(f"{path}: {before:,} bytes before, {path.stat().st_size:,} now")
         _list(fleet, search, limit)
 
 
@@ -82,20 +85,21 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
 
 
 def _events(fleet: Fleet, search: str | None, path: Path) -> int:
-    """All events as a CSV, whole or not at all; how many there are."""
+    """All events as a table, whole or not at all; how many there are."""
     since = count = 0
-    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(EVENTS)
+    with sink(path) as write:
         while found := fleet.events(since):
             since = found[-1].number
-            for event in found:
-                if search is None or search.casefold() in event.key.casefold():
-                    numbers = (repr(number) for number in (event.value, event.score, event.alarm))
-                    when = _time(event.time, event.dated)
-                    out.writerow([event.number, event.key, when, *numbers, event.kind, event.fault])
-                    count += 1
-    return count
+            some = [one for one in found if search is None or search.casefold() in one.key.casefold()]
+            count += _note(some, write) if some else 0
+        return count or _note([], write)
+
+
+def _note(events: list[Event], write: Callable[[Any], None] | None) -> int:
+    columns = {name: [getattr(one, name) for one in events] for name in EVENTS}
+    assert write is not None
+    write(as_table({**columns, "time": [_time(one.time, one.dated) for one in events]}))
+    return len(events)
 
 
 def _time(time: float, dated: bool) -> str:

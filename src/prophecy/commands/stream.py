@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import CLOSED, guarded, say
+from prophecy.commands._common import CLOSED, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
-from prophecy.commands._options import Missing
+from prophecy.commands._options import LineFormat, command
 from prophecy.fleet.answers import Answers, Rows
 from prophecy.fleet.fleet import Fleet
 from prophecy.frames.columns import Hints
@@ -25,59 +24,47 @@ READ = 2**16  # bytes taken at a time at most: the lines that are there are one 
 LONGEST_LINE = 2**20  # bytes of a line at most; a longer one is malformed
 CLOSING = 1.0  # seconds in which states are saved after Ctrl-C; what is not is caught up with at the next start
 
-EXAMPLES = """
-Examples:
-  sensor | prophecy stream
-  tail -f log.jsonl | prophecy stream --format jsonl --column temperature
-  sensor | prophecy stream --state sensor.state >> predictions.csv
-  prophecy stream plant.csv --key sensor --time at --column value --state plant.state
 
-With --state the stream survives kills and power failures at any moment. To lose and repeat nothing, the program that
-reads the output remembers the number N of the last line it got. It starts the command again with --from-line N+1, and
-with the input from that line on. Without --from-line the input continues after the last line that was read.
-"""
-
-
-LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])  # how lines are written, in and out
-
-
+@command
 def stream(
-    files: Annotated[list[Path] | None, typer.Argument(help="Files read one after the other; stdin if none.")] = None,
-    layout: Annotated[LineFormat, typer.Option("--format", help="How lines are written, in and out.")] = LineFormat.csv,
-    column: Annotated[
-        str | None, typer.Option(help="csv: name or number of the field, else the only number; jsonl: key.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="Field that names the stream a line belongs to.")] = None,
-    time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
-    time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
-    missing: Missing = None,
-    level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
-    state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
-    from_line: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of this input's first line, counted over all runs; see below."),
-    ] = None,
+    files: list[Path] | None = None,
+    layout: LineFormat = LineFormat.csv,
+    field: str | None = None,
+    key: str | None = None,
+    moment: str | None = None,
+    time_format: str | None = None,
+    missing: list[str] | None = None,
+    level: float = 0.9,
+    state: Path | None = None,
+    from_line: int | None = None,
 ) -> None:
-    """Read values; for each print its score and the prediction of the next one, flushed at once."""
-    if not 0 < level < 1:
-        raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
+    """Read values; for each print its score and the prediction of the next one, flushed at once.
+
+    Examples:
+      sensor | prophecy stream
+      tail -f log.jsonl | prophecy stream --format jsonl --column temperature
+      sensor | prophecy stream --state sensor.state >> predictions.csv
+      prophecy stream plant.csv --key sensor --time at --column value --state plant.state
+
+    With --state the stream survives kills and power failures at any moment. To lose and repeat nothing, the program
+    that reads the output remembers the number N of the last line it got. It starts the command again with --from-line
+    N+1, and with the input from that line on. Without --from-line the input continues after the last line read.
+    """
     if from_line is not None and state is None:
         raise typer.BadParameter("--from-line is for streams with --state")
-    lines = (Csv if layout is LineFormat.csv else Jsonl)(
-        column, key, time, time_format, Hints(missing=tuple(missing or ()))
-    )
-    asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
-    with guarded("stream"):
-        fleet = Fleet(state, level=level)
-        try:
-            seen = SeenLines(fleet, asked)
-            first = seen.first(from_line, state)
-            lines.places = dict(seen.places)
-            _run(Loop(lines, fleet, seen), first, files or [])
-        except BaseException:
-            fleet.close(CLOSING)
-            raise
-        fleet.close()
+    form = Csv if layout is LineFormat.csv else Jsonl
+    lines = form(field, key, moment, time_format, Hints(missing=tuple(missing or ())))
+    asked = {"format": layout.value, "column": field, "key": key, "time": moment, "time-format": time_format}
+    fleet = Fleet(state, level=level)
+    try:
+        seen = SeenLines(fleet, asked)
+        first = seen.first(from_line, state)
+        lines.places = dict(seen.places)
+        _run(Loop(lines, fleet, seen), first, files or [])
+    except BaseException:
+        fleet.close(CLOSING)
+        raise
+    fleet.close()
 
 
 class SeenLines:
@@ -120,7 +107,7 @@ class SeenLines:
                 if len(answers) != len(note["lines"]):
                     raise ValueError(f"--from-line {first}: streams were removed since; go on from {self.last + 1}")
                 self.answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
-        say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
+        say(f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
 
     def note(self, first: int, last: int, lines: list[int], places: dict[str, int]) -> bytes:
@@ -174,7 +161,7 @@ class Loop:
                 continue
             heading = short and not self.lines.settled and self.lines.settle(text)
             while self.lines.notes:
-                say("stream", self.lines.notes.pop(0))
+                say(self.lines.notes.pop(0))
             try:
                 if heading:
                     raise ValueError(f"{text[:200]!r} has no value: a title, names or units")
@@ -182,7 +169,7 @@ class Loop:
                     raise ValueError(f"the line has more than {LONGEST_LINE:,} bytes")
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
-                say("stream", f"line {number}: {error}; skipped")
+                say(f"line {number}: {error}; skipped")
         self._observe(first, first + len(texts) - 1, fresh)
 
     def _observe(self, first: int, last: int, fresh: list[tuple[int, InputLine]]) -> None:
@@ -225,7 +212,7 @@ def _run(loop: Loop, first: int, files: list[Path]) -> None:
         loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
         first += len(texts)
     if first > 1 and not loop.answered:
-        say("stream", "no line had a value; --column names the field, `prophecy predict` reads files of other forms")
+        say("no line had a value; --column names the field, `prophecy predict` reads files of other forms")
 
 
 def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:

@@ -18,7 +18,7 @@ from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from
 from prophecy.service.core import Core
 from prophecy.service.errors import Problem, again, bad, dumped, stopping
 from prophecy.service.guard import GuardMiddleware, address, bearer, headers_of
-from prophecy.service.readers import follow
+from prophecy.service.live import follow
 from prophecy.service.settings import DEFAULT, Settings
 from prophecy.service.shapes import reference, rows_of, schemas
 from prophecy.service.tables import from_csv, preview

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from prophecy.service.bodies import Batch
-from prophecy.service.doors import Strangers
 from prophecy.service.errors import Problem, again
-from prophecy.service.guard import Guard, Rates
+from prophecy.service.guard import Guard, Rates, Strangers
 from prophecy.service.live import Backlog
 from prophecy.service.metrics import Metrics
 from prophecy.service.settings import Settings

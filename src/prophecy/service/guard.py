@@ -12,10 +12,9 @@ import hmac
 import ipaddress
 import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from typing import Any
 
-from prophecy.service.doors import Strangers
 from prophecy.service.errors import Problem
 from prophecy.service.settings import Settings
 
@@ -72,6 +71,24 @@ class Rates:
         if left < 0.0:
             error = f"more than {rate:g} {what} a second from this address"
             raise Problem(429, error, "wait, then go on more slowly", retry_after=-left / rate)
+
+
+class Strangers:
+    """Connections that nobody has vouched for yet, at most `most` of them: one more closes the one waiting longest, so
+    that there is always room for somebody who shows a token."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[Hashable, Callable[[], None]] = {}
+
+    def enter(self, who: Hashable, close: Callable[[], None]) -> None:
+        """who: the peer's address and port; close: ends the connection."""
+        self._waiting[who] = close
+        while len(self._waiting) > self._most:
+            self._waiting.pop(next(iter(self._waiting)))()
+
+    def leave(self, who: Hashable) -> None:
+        self._waiting.pop(who, None)
 
 
 class Guard:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from prophecy.service.app import Background, create_app
-from prophecy.service.doors import connection
-from prophecy.service.guard import GuardMiddleware, is_loopback
+from prophecy.service.guard import GuardMiddleware, Strangers, is_loopback
 from prophecy.service.settings import DEFAULT, TOKEN_LENGTH, Settings
 
 if TYPE_CHECKING:
@@ -58,6 +59,56 @@ def _without_traceback(record: logging.LogRecord) -> bool:
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
     return True
+
+
+def connection(strangers: Strangers, seconds: float) -> type[H11Protocol]:
+    """uvicorn's protocol, whose connections begin as strangers. One is cut off where for so many seconds no whole head
+    of a request has come, after it was made or after the last answer, or nothing of an answer was read. What it has not
+    read is dropped: a close would wait for that."""
+
+    class Connection(H11Protocol):
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            strangers.enter(self.client, transport.abort)
+            self._wait()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._wait()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._leave()
+            super().connection_lost(exc)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._wait()
+
+        def handle_websocket_upgrade(self, event: Any) -> None:
+            self._leave()
+            super().handle_websocket_upgrade(event)
+
+        def _leave(self) -> None:
+            strangers.leave(self.client)
+            if self._timer is not None:
+                self._timer.cancel()
+
+        def _wait(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self.loop.call_later(seconds, self._is_quiet)
+
+        def _is_quiet(self) -> None:
+            if self.cycle is None or self.cycle.response_complete or self.flow.write_paused:
+                self.transport.abort()
+
+    return Connection
 
 
 def configured(app: GuardMiddleware, settings: Settings) -> uvicorn.Config:
