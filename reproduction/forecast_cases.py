@@ -12,7 +12,7 @@ from prophecy.evaluation import histogram_distance, smape, spectral_distance, sp
 from prophecy.forecasting import forecast
 from prophecy.forecasting.maps import delays, fit_polynomial_map
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.series import Model
+from prophecy.forecasting.series import Fitted
 from prophecy.laws.context import Rows as Index
 from reproduction.rows import Array
 
@@ -35,10 +35,11 @@ def baselines_ahead(context: Array, horizon: int) -> dict[str, Array]:
     centre, scale = context.mean(axis=0), context.std(axis=0)
     scaled = (context - centre) / np.where(scale > 0, scale, 1.0)
     index = np.arange(len(scaled) - 1)
-    models: dict[str, Model | None] = {"repetition": Repetition(30)}
+    models: dict[str, Fitted | None] = {"repetition": Repetition(30)}
     models["linear autoregression"] = fit_polynomial_map(delays(12), 1, 1e-8, scaled, Index(index, index + 1))
     paths = {"copy": np.repeat(scaled[-1:], horizon, axis=0)}
-    paths |= {n: m.rollout(scaled, index[-1:] + 2, horizon)[0] for n, m in models.items() if m is not None}
+    seen, end = np.ones(len(scaled), dtype=np.bool_), index[-1:] + 2
+    paths |= {n: m.predictive(scaled, seen, end, horizon)[0][0] for n, m in models.items() if m is not None}
     return {n: np.nan_to_num(path) * scale + centre for n, path in paths.items()}  # what is lost says the mean
 
 

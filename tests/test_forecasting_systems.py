@@ -22,7 +22,7 @@ from prophecy.forecasting.maps import (
 )
 from prophecy.forecasting.repeats import Repetition
 from prophecy.forecasting.scorer import Rolling, roll_jointly
-from prophecy.forecasting.series import VALUES, Candidate, Series
+from prophecy.forecasting.series import VALUES, Ahead, Candidate, Fitted, Series
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Rows, Units
@@ -33,8 +33,9 @@ def all_rows(values: np.ndarray) -> Rows:
     return Rows(index, index + 1)
 
 
-def end(values: np.ndarray) -> np.ndarray:
-    return np.array([len(values)])
+def path(model: Fitted, values: np.ndarray, origin: int, steps: int) -> np.ndarray:
+    """(steps, variables) from one origin."""
+    return model.predictive(values, np.ones(len(values), dtype=np.bool_), np.array([origin]), steps)[0][0]
 
 
 def waves(length: int, *periods: float) -> np.ndarray:
@@ -87,27 +88,27 @@ def test_a_quadratic_map_is_continued_exactly_while_chaos_allows():
         values.append(3.8 * values[-1] * (1 - values[-1]))
     series = np.array(values)[:, None]
     model = fit_polynomial_map(delays(1), 2, 1e-14, series[:80], all_rows(series[:80]))
-    np.testing.assert_allclose(model.rollout(series, np.array([80]), 15)[0], series[80:95], atol=1e-8)
+    np.testing.assert_allclose(path(model, series, 80, 15), series[80:95], atol=1e-8)
 
 
 def test_a_kernel_map_continues_a_delay_equation():
     series = chaos.mackey_glass.sample(420)
     values = (series - series.mean()) / series.std()
     model = fit_kernel_map(delays(8), values[:400], all_rows(values[:400]))
-    assert np.abs(model.rollout(values, np.array([400]), 15)[0] - values[400:415]).max() < 0.1
+    assert np.abs(path(model, values, 400, 15) - values[400:415]).max() < 0.1
 
 
 def test_a_map_of_degree_one_is_a_linear_recurrence_of_all_variables():
     series = np.column_stack([waves(400, 23.0, 61.0), waves(400, 23.0, 61.0)[:, 0] ** 2])
     model = fit_polynomial_map(delays(8), 1, 1e-14, series[:300], all_rows(series[:300]))
-    np.testing.assert_allclose(model.rollout(series, np.array([300]), 97)[0], series[300:397], atol=1e-4)
+    np.testing.assert_allclose(path(model, series, 300, 97), series[300:397], atol=1e-4)
 
 
 @pytest.mark.parametrize(("pairs", "spacing"), [(2, 1), (6, 1), (2, 7), (8, 4)])
 def test_waves_neither_grow_nor_fade_over_ten_thousand_steps(pairs, spacing):
     series = waves(10_600, 47.0, 90.0) - 0.3
     model = fit_waves(pairs, spacing, 1e-13, series[:600], all_rows(series[:600]))
-    ahead = model.rollout(series, np.array([600]), 10_000)[0]
+    ahead = path(model, series, 600, 10_000)
     np.testing.assert_allclose(ahead[:500], series[600:1100], atol=1e-3)
     assert np.std(ahead[-1000:]) == pytest.approx(np.std(series[-1000:]), rel=0.05)
 
@@ -116,20 +117,21 @@ def test_waves_share_frequencies_and_keep_their_own_means():
     times = np.arange(300)
     series = np.stack([3 + np.sin(times / 5), -2 + np.cos(times / 5), np.sin(times / 5 + 1)], axis=1)
     model = fit_waves(1, 1, 1e-13, series[:200], all_rows(series[:200]))
-    np.testing.assert_allclose(model.rollout(series, np.array([200]), 100)[0], series[200:], atol=1e-6)
+    np.testing.assert_allclose(path(model, series, 200, 100), series[200:], atol=1e-6)
 
 
 @pytest.mark.parametrize("window", [1, 4, 30])
 def test_repetition_continues_what_repeats(window):
     pattern = np.random.default_rng(0).standard_normal((17, 2))
     series = np.tile(pattern, (12, 1))
-    ahead = Repetition(window).rollout(series, np.array([120]), 80)[0]
+    ahead = path(Repetition(window), series, 120, 80)
     np.testing.assert_array_equal(ahead, series[120:200])
 
 
 def test_repetition_knows_only_the_past_of_its_origin():
     values = np.arange(10.0)[:, None]
-    assert (Repetition(1).rollout(values, np.array([3, 5]), 2)[:, :, 0].max(axis=1) == [2, 4]).all()
+    assert path(Repetition(1), values, 3, 2).max() == 2
+    assert path(Repetition(1), values, 5, 2).max() == 4
 
 
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():
@@ -248,14 +250,14 @@ def test_candidates_of_all_variables_are_fitted_to_the_early_part_and_solved_aga
     assert seen == [rolling.early]
     location, _ = parts[1][0].ahead()
     assert seen == [rolling.early, 200]
-    ahead = Repetition(1).rollout(values, np.array([200]), 20)[0, :, 1]
+    ahead = path(Repetition(1), values, 200, 20)[:, 1]
     np.testing.assert_array_equal(location, ahead)
 
 
 def test_forecasts_that_are_lost_are_as_far_off_as_unrelated_moments() -> None:
     class Lost:
-        def rollout(self, values: np.ndarray, origins: np.ndarray, horizon: int) -> np.ndarray:
-            return np.full((len(origins), horizon, values.shape[1]), np.nan)
+        def predictive(self, values: np.ndarray, seen: np.ndarray, origins: np.ndarray, steps: int) -> Ahead:
+            return np.full((len(origins), steps, values.shape[1]), np.nan), None
 
     values = np.random.default_rng(0).standard_normal((200, 1))
     columns = columns_of(values, 20)

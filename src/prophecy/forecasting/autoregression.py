@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask
 from prophecy.forecasting.settings import Settings
 
 _LEAST = 1e-3  # of the largest weight: orders with less are left out
@@ -29,7 +29,7 @@ class FittedAutoregressions:
     variances: Array
     weights: Array
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         orders, most = self.coefficients.shape
         past = np.column_stack([x[origins[:, None] - 1 - np.arange(most)] - self.centre, np.ones(len(origins))])
         step = np.concatenate([companions(self.coefficients), np.zeros((orders, most, 1))], axis=2)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.forecasting.series import Array, Candidate, Fitted, Indices, Mask, Series
+from prophecy.forecasting.series import Ahead, Array, Candidate, Fitted, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
 
 SHOWN = 4  # regressors whose size is reported
@@ -80,7 +80,7 @@ class Adjusted:
     known: Array
     rest: Fitted
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         moved, times = self.known @ self.effect, np.arange(steps)
         locations, deviations = self.rest.predictive(x - moved[: len(x)], seen, origins, steps)
         ahead = np.minimum(origins[:, None] + times, len(moved) - 1)

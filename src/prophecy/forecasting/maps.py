@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from prophecy.bases import legt
-from prophecy.forecasting.series import Array, Indices
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import solve
@@ -69,8 +69,7 @@ class FittedMap:
         low, high = values.min(axis=0), values.max(axis=0)
         return cls(memory, readout, 2 * low - high, 2 * high - low)
 
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        """NaN from where a path is lost."""
+    def predictive(self, values: Array, seen: Mask, origins: Indices, horizon: int) -> Ahead:
         window = values[origins[:, None] - 1 - np.arange(self.memory.length)]
         out = np.full((len(origins), horizon, values.shape[1]), np.nan)
         inside = np.arange(len(origins))
@@ -82,7 +81,7 @@ class FittedMap:
                 break
             out[inside, k] = latest
             window = np.concatenate([latest[:, None], window[:, :-1]], axis=1)
-        return out
+        return out, None
 
 
 def kernel(a: Array, b: Array, width: float) -> Array:

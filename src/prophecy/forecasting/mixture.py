@@ -11,8 +11,8 @@ from scipy.special import ndtri
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.rare import rare_quantiles, resting
-from prophecy.forecasting.scorer import Ahead, Part, Rolling, weights
-from prophecy.forecasting.series import VALUES, Array, Candidate, Series
+from prophecy.forecasting.scorer import Part, Rolling, weights
+from prophecy.forecasting.series import VALUES, Ahead, Array, Candidate, Series
 from prophecy.forecasting.settings import Settings
 
 _TINY = 1e-300  # keeps divisions defined; nothing measured is so small

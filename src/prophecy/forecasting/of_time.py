@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Array, Fit, Fitted, Indices, Mask
+from prophecy.forecasting.series import Ahead, Array, Fit, Fitted, Indices, Mask
 
 Basis = Callable[[Array], Array]
 
@@ -29,7 +29,7 @@ class FunctionOfTime:
     basis: Basis
     chosen: int
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         rows, weight = self.basis(np.arange(len(x) + steps, dtype=np.float64)), seen.astype(np.float64)
         k, past = rows.shape[1], rows[: len(x)]
         weighted = past * weight[:, None]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.forecasting.series import VALUES, Array, Candidate, Fitted, Indices, Mask
+from prophecy.forecasting.series import VALUES, Ahead, Array, Candidate, Fitted, Indices, Mask
 
 Fit = Callable[[Array], Any]
 
@@ -41,7 +41,7 @@ class _OwnFitted:
     name: str
     predict: Callable[[Array, int], Any]
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         known = np.where(seen, x, np.nan)
         answers = [self.predict(known[:origin].copy(), steps) for origin in origins]
         if all(isinstance(answer, tuple) for answer in answers):

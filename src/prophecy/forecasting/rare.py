@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.series import Array, Indices, Mask, Series
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
 
 _BEYOND = 1.5  # times the largest departure: what lies beyond it where quantiles ask for more values
@@ -34,7 +34,7 @@ class RareEvents:
     rest: float
     rates: tuple[float, ...]
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         x = x - self.rest
         size_rate, chance_rate = (grid.ravel() for grid in np.meshgrid(self.rates, self.rates))
         first = x[: max(int(origins.min()), 1)]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from prophecy.bases import legt
-from prophecy.forecasting.series import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask
 from prophecy.forecasting.settings import Settings
 
 
@@ -22,7 +22,7 @@ class FittedReadout:
     memory: Array
     coefficients: Array
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         windows = x[origins[:, None] + np.arange(-len(self.memory), 0)]
         last = windows[:, -1:]
         return np.asarray(last + ((windows - last) @ self.memory) @ self.coefficients[:, :steps]), None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Array, Indices
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,9 @@ class Repetition:
     window: int
     searched: int = 8192
 
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        return np.stack([self._from(values[max(0, origin - self.searched) : origin], horizon) for origin in origins])
+    def predictive(self, values: Array, seen: Mask, origins: Indices, horizon: int) -> Ahead:
+        pasts = (values[max(0, origin - self.searched) : origin] for origin in origins)
+        return np.stack([self._from(past, horizon) for past in pasts]), None
 
     def _from(self, past: Array, horizon: int) -> Array:
         window = min(self.window, len(past) // 3)

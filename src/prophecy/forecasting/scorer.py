@@ -20,7 +20,7 @@ import numpy as np
 
 from prophecy.forecasting.candidates import candidates
 from prophecy.forecasting.rare import resting
-from prophecy.forecasting.series import Array, Candidate, Indices, Mask, Series
+from prophecy.forecasting.series import Ahead, Array, Candidate, Indices, Mask, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.laws.context import Units
 
@@ -79,9 +79,6 @@ class Rolling:
         return np.asarray(np.maximum(np.minimum(span, compared.sum(axis=0)), 1.0))
 
 
-Ahead = tuple[Array, Array | None]
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """A candidate rolled over the context, on its own scale.
@@ -103,34 +100,36 @@ class Part:
 
 def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
     """Every candidate of one variable fitted to the early part and rolled over the rest."""
-    found, early, steps = [], rolling.early, max(series.horizon, rolling.steps)
+    found, steps = [], max(series.horizon, rolling.steps)
     for candidate in candidates(series, settings):
-        ahead = cache(partial(_solved_again, candidate, series, steps))
         x = candidate.scale.of(series.y)
-        try:
-            fitted = candidate.fit(x[:early], series.seen[:early], steps)
-            if fitted is not None:
-                forecasts, expected = fitted.predictive(x, series.seen, rolling.origins, rolling.steps)
-                found.append(Part(candidate, forecasts, expected, ahead))
-        except np.linalg.LinAlgError:  # functions that are alike on so few values: not a candidate here
-            continue
+        rolled = _predictive(candidate, x, series.seen, rolling.early, rolling.origins, steps, rolling.steps)
+        if rolled is not None:
+            found.append(Part(candidate, *rolled, cache(partial(_ahead, candidate, series, x, steps))))
     return scored(series, rolling, found, settings)
 
 
-def _solved_again(candidate: Candidate, series: Series, steps: int) -> Ahead | None:
-    """Solved from the whole context; None where it is too short for it, or leads far away."""
-    x = candidate.scale.of(series.y)
+def _predictive(
+    candidate: Candidate, x: Array, seen: Mask, known: int, origins: Indices, horizon: int, steps: int
+) -> Ahead | None:
+    """What a candidate that is solved from the first `known` values says of `steps` values after each origin; None
+    where these are too few, or functions alike on them."""
     try:
-        fitted = candidate.fit(x, series.seen, steps)
+        fitted = candidate.fit(x[:known], seen[:known], horizon)
+        return None if fitted is None else fitted.predictive(x, seen, origins, steps)
     except np.linalg.LinAlgError:
         return None
-    if fitted is None:
+
+
+def _ahead(candidate: Candidate, series: Series, x: Array, steps: int) -> Ahead | None:
+    """Solved from the whole context; None where it is too short for it, or leads far away."""
+    made = _predictive(candidate, x, series.seen, len(x), np.array([len(x)]), steps, series.horizon)
+    if made is None:
         return None
-    location, deviation = fitted.predictive(x, series.seen, np.array([len(x)]), series.horizon)
-    far = np.abs(candidate.scale.back(location[0]) - series.y[-1])
-    if not (np.abs(location[0] - x[-1]) <= _REACH * np.ptp(x)).all() or not (far < _LOST * np.ptp(series.y)).all():
-        return None
-    return location[0], None if deviation is None else deviation[0]
+    location, deviation = made[0][0], None if made[1] is None else made[1][0]
+    far = np.abs(candidate.scale.back(location) - series.y[-1])
+    near = (np.abs(location - x[-1]) <= _REACH * np.ptp(x)).all() and (far < _LOST * np.ptp(series.y)).all()
+    return (location, deviation) if near else None
 
 
 def roll_jointly(
@@ -140,19 +139,15 @@ def roll_jointly(
     forecast that is lost is as far off as unrelated moments are. values: (time, variables), those of the columns in
     standard deviations; units: what these are."""
     found: list[list[Part]] = [[] for _ in columns]
-    known, horizon = rolling.known, columns[0].horizon
+    known, horizon, end = rolling.known, columns[0].horizon, np.array([len(values)])
     for candidate in tried:
         if candidate.family in settings.without:
             continue
-        try:
-            model = candidate.fit(values[: rolling.early], known[: rolling.early], horizon)
-            if model is None:
-                continue
-            paths = model.rollout(values, rolling.origins, rolling.steps)
-        except np.linalg.LinAlgError:
+        rolled = _predictive(candidate, values, known, rolling.early, rolling.origins, horizon, rolling.steps)
+        if rolled is None:
             continue
-        paths = np.where(np.isfinite(paths), paths, values[rolling.ahead] + _APART)
-        once = cache(partial(_rolled_out, candidate, values, known, horizon))
+        paths = np.where(np.isfinite(rolled[0]), rolled[0], values[rolling.ahead] + _APART)
+        once = cache(partial(_predictive, candidate, values, known, len(values), end, horizon, horizon))
         for v in range(len(columns)):
             centre, scale = units.centre[v], units.scale[v]
             ahead = cache(partial(_of_column, once, v, centre, scale))
@@ -160,17 +155,9 @@ def roll_jointly(
     return [scored(column, rolling, each, settings) for column, each in zip(columns, found, strict=True)]
 
 
-def _rolled_out(candidate: Candidate, values: Array, known: Mask, horizon: int) -> Array | None:
-    try:
-        model = candidate.fit(values, known, horizon)
-        return None if model is None else np.asarray(model.rollout(values, np.array([len(values)]), horizon)[0])
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _of_column(once: Callable[[], Array | None], v: int, centre: float, scale: float) -> Ahead | None:
-    path = once()
-    return None if path is None or not np.isfinite(path[0]).all() else (path[:, v] * scale + centre, None)
+def _of_column(once: Callable[[], Ahead | None], v: int, centre: float, scale: float) -> Ahead | None:
+    made = once()
+    return None if made is None or not np.isfinite(made[0][0, 0]).all() else (made[0][0, :, v] * scale + centre, None)
 
 
 def scored(series: Series, rolling: Rolling, rolled: list[Part], settings: Settings) -> list[Part]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from prophecy import _checks
 from prophecy._periods import autocorrelation, less_line
-from prophecy.forecasting.series import Array, Fit, Fitted, Indices, Mask
+from prophecy.forecasting.series import Ahead, Array, Fit, Fitted, Indices, Mask
 from prophecy.forecasting.settings import Settings
 
 _WEEK = 7  # days
@@ -72,7 +72,7 @@ class Seasonal:
     found: list[Profile]
     rest: Fitted
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         locations, deviations = self.rest.predictive(x - self._season(np.arange(len(x))), seen, origins, steps)
         return np.asarray(locations + self._season(origins[:, None] + np.arange(steps))), deviations
 
@@ -90,7 +90,7 @@ class MeanProfile:
     def fit(self, x: Array, seen: Mask, steps: int) -> Fitted | None:
         return self if len(x) >= self.cycles * self.season else None
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         cycles = min(self.cycles, int(origins.min()) // self.season)
         back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
         return np.asarray(x[back].mean(axis=1)[:, np.arange(steps) % self.season]), None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,28 +60,24 @@ class Series:
         return int((self.y > 0).all()) - int((self.y < 0).all())
 
 
+Ahead = tuple[Array, Array | None]
+
+
 class Fitted(Protocol):
     """A candidate solved from the values up to some moment."""
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         """Locations of the next `steps` values after each origin, (origins, steps), on the candidate's scale, and the
-        standard deviations it expects of its own errors, or None where only rolling them can tell."""
+        standard deviations it expects of its own errors, or None where only rolling them can tell. Where x is (time,
+        variables), locations are (origins, steps, variables), NaN from where a path is lost."""
 
 
 Fit = Callable[[Array, Mask, int], Fitted | None]
 
 
-class Model(Protocol):
-    """A candidate of all variables together, solved from the values up to some moment."""
-
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        """(origins, horizon, variables) from (time, variables); NaN from where a path is lost."""
-
-
 @dataclass(frozen=True)
 class Candidate:
-    """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit. What it
-    returns is `Fitted` where x is (time,), a `Model` where x is (time, variables).
+    """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit.
 
     family: has a prior; share: of it, that this candidate has. label: what `explain` calls it. regressors: how many it
     has an effect of.
@@ -90,6 +86,6 @@ class Candidate:
     family: str
     label: str
     scale: Scale
-    fit: Callable[[Array, Mask, int], Any]
+    fit: Fit
     share: float = 1.0
     regressors: int = 0

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from prophecy.forecasting.seasons import Seasonal, profiles
-from prophecy.forecasting.series import Array, Fitted, Indices, Mask
+from prophecy.forecasting.series import Ahead, Array, Fitted, Indices, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
 
 
@@ -57,7 +57,7 @@ class FittedSmoothers:
     states: int  # samples of the season that the systems keep states for; 1 without
     settings: Settings
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
         from prophecy.laws.kernels import entry
 
         kept = max(self.settings.smoothed, 4 * self.states)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 from prophecy.forecasting.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.series import VALUES, Array, Candidate, Model
+from prophecy.forecasting.series import VALUES, Array, Candidate, Fitted
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Context, Rows, monomial_count
 
-Solve = Callable[[Array, Rows], Model | None]
+Solve = Callable[[Array, Rows], Fitted | None]
 
 
 def scouts(context: Context, settings: Settings) -> Iterator[Candidate]:

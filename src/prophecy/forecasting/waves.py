@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Array, Indices
+from prophecy.forecasting.series import Ahead, Array, Indices, Mask
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import Damped
 
@@ -29,7 +29,7 @@ class FittedWaves:
     eigenvalues: Complex
     vectors: Complex
 
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+    def predictive(self, values: Array, seen: Mask, origins: Indices, horizon: int) -> Ahead:
         variables = values.shape[1]
         jumps = -(-horizon // self.spacing)
         ends = origins[:, None] - 1 - np.arange(self.spacing)  # samples between the jumps follow from earlier ends
@@ -40,7 +40,7 @@ class FittedWaves:
         powers = self.eigenvalues[:, None] ** np.arange(1, jumps + 1)
         paths = np.real(np.einsum("m,mh,mo->oh", self.vectors[0], powers, amplitudes, optimize=True))
         paths = paths.reshape(len(origins), self.spacing, variables, jumps)[:, ::-1].transpose(0, 3, 1, 2)
-        return np.asarray(paths.reshape(len(origins), -1, variables)[:, :horizon])
+        return paths.reshape(len(origins), -1, variables)[:, :horizon], None
 
 
 def fit_waves(pairs: int, spacing: int, ridge: float, values: Array, rows: Rows) -> FittedWaves | None:
