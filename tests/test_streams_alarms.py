@@ -14,7 +14,7 @@ K = np.arange(6000)
 def test_ranks_in_a_sketch_are_ranks_among_all_values():
     x = RNG.standard_normal(5000)
     model = Prophecy()
-    model.observe(x)
+    model.observe([0.0, *x])  # the first value has nothing to be ranked among
     size, middle, weight = (model._stream.records[0][f"alarm_{name}"][VALUE] for name in ("size", "middle", "weight"))
     assert weight[:size].sum() == len(x)
     assert (np.diff(middle[:size]) > 0).all()

@@ -71,7 +71,7 @@ def test_any_number_of_threads_gives_the_same_records(workers):
     for s in reversed(range(len(ALL))):  # in another order, too, and on its own
         alone = channels.Channels(1, None, False, 1, DEFAULT)
         alone.run(ALL[s][:, None], None)
-        for parts, part in zip(together.rows, alone.rows, strict=True):
+        for parts, part in zip(together.arrays().values(), alone.arrays().values(), strict=True):
             assert parts[s : s + 1].tobytes() == part.tobytes()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 import os
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -269,23 +268,19 @@ class Prophecy:
             "gaps": self._gaps,
             "context": self._length,
             "count": self.count,
-            "settings": _as_written(self._settings),
+            "settings": dataclasses.asdict(self._settings),
         }
         _files.write_state(path, "Prophecy", FORMAT, meta, **self._stream.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str] | BinaryIO, settings: Settings | None = None) -> Prophecy:
-        """A model that goes on where the saved one stood. Every number of the file is checked before it is used.
-
-        settings: those the model was made with, where these were not the usual ones.
-        """
+    def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Prophecy:
+        """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
             series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])
             if arrays["records"].shape != (series,):
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
-            if meta["settings"] != _as_written(settings or DEFAULT):
-                raise ValueError("it was made with other settings; hand in the same: load(path, settings=...)")
+            settings = Settings.of(meta["settings"])
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
             model._stream.restore(meta["count"], arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
@@ -297,11 +292,6 @@ class Prophecy:
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")
-
-
-def _as_written(settings: Settings) -> Any:
-    """Settings as the header of a file has them."""
-    return json.loads(json.dumps(dataclasses.asdict(settings)))
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:

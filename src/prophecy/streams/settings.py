@@ -34,6 +34,23 @@ class Group:
             for number in value if isinstance(usual, tuple) else (value,):
                 _check_number(field.name, number, str(field.type))
 
+    @classmethod
+    def of(cls, written: dict[str, Any]) -> Any:
+        """The numbers that a file holds, checked; ValueError for names of another version."""
+        usual = {field.name: field.default for field in fields(cls)}
+        if set(written) != set(usual):
+            raise ValueError(f"settings must be {', '.join(usual)}, got {', '.join(written)}")
+        return cls(
+            **{
+                name: type(usual[name]).of(value)
+                if isinstance(usual[name], Group)
+                else tuple(value)
+                if isinstance(value, list)
+                else value
+                for name, value in written.items()
+            }
+        )
+
 
 def _check_number(name: str, value: Any, kind: str) -> None:
     whole = kind == "int"

@@ -77,7 +77,7 @@ cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
     """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
     whole = max(floor(steps + 0.5), 1.0)
-    return whole, steps - whole
+    return whole, max(steps - whole, -1.0)
 
 
 cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) noexcept nogil:
@@ -133,6 +133,8 @@ cdef long long check_grid(Clock* c, const Table* t) noexcept nogil:
     for i in range(n):
         times[i] = c.recent[(c.count - n + i) % RECENT]
     c.found, miss = fit_grid(t, times, n)
+    if not c.found > 0.0:
+        return FINE  # a clock that was set far leaves stamps that float64 does not tell apart
     c.found, c.start = min(c.found, 2.0 * LARGEST_TIME), c.last  # stamps lie no farther apart
     cdef bint regular = miss < t.clock.close
     cdef bint same = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))

@@ -268,7 +268,8 @@ cdef double take_sample(
     cdef double x[POINTS]
     cdef double y[POINTS]
     r, c, s = stream.r, stream.c, stream.s
-    places = truncated(min(max(floor((time - c.grid) / c.dt + 1e-9), 0.0), t.clock.longest_hole))
+    steps = max(floor((time - c.grid) / c.dt + 1e-9), 0.0)
+    places = truncated(min(steps, t.clock.longest_hole))
     if r.count == 0 and not isnan(value):
         c.grid = time
         take_step(stream, t, value)
@@ -294,7 +295,7 @@ cdef double take_sample(
         note_gap(r, t, (time - s.newest) / c.dt, error)
     if not near:
         c.walked += miss_steps(r, stream.ring, c, t, places)
-        c.grid += places * c.dt
+        c.grid = time if places < steps else c.grid + steps * c.dt
     return value
 
 
