@@ -16,8 +16,7 @@ from prophecy.commands._common import EVERY, FIRST, Progress
         ("values", 20_000, ["10 of 20,000 values, about 2.8 h left", "50 of 20,000 values, about 2.8 h left"]),
     ],
 )
-def test_a_line_comes_first_after_some_seconds_and_then_now_and_then(capsys, monkeypatch, unit, total, said):
-    monkeypatch.setattr("prophecy.commands._common._running", "")
+def test_a_line_comes_first_after_some_seconds_and_then_now_and_then(capsys, unit, total, said):
     seconds = iter([0.0, *(k / 2 for k in range(1, 60))])
     progress = Progress(total, unit, clock=lambda: next(seconds))
     for done in range(1, 60):

@@ -60,6 +60,8 @@ def guarded(command: str) -> Iterator[None]:
         absent = isinstance(error, FileNotFoundError) and error.filename
         say(f"no such file: {absent}" if absent else str(error))
         raise typer.Exit(DATA) from None
+    finally:
+        _running = ""
 
 
 def say(message: str) -> None:

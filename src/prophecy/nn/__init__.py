@@ -1,7 +1,11 @@
 r"""PyTorch: HiPPO memories as layers, scans, readouts solved in context, initialisations (extra `torch`).
 
-`ProphecySSM` (dense) and `DiagonalSSM` (S4D) run whole sequences in blocks, and single values with `step`, in the time
-convention of `prophecy.engines`. Both ways use the same A, B, C, D, computed in float64, and give the same numbers.
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
+`ProphecySSM` (dense) and `DiagonalSSM` (S4D) run whole sequences in blocks, and single values with `step`. Both ways
+use the same A, B, C, D, computed in float64, and give the same numbers.
 `scan` is the recurrence alone, for selective models. `GatedBlock`, `Bidirectional`, `ContextSSM` are built from these.
 """
 
