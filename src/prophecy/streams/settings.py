@@ -37,7 +37,7 @@ class Group:
     @classmethod
     def of(cls, written: dict[str, Any]) -> Any:
         """The numbers that a file holds, checked; ValueError for names of another version."""
-        usual = {field.name: field.default for field in fields(cls)}
+        usual: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         if set(written) != set(usual):
             raise ValueError(f"settings must be {', '.join(usual)}, got {', '.join(written)}")
         return cls(
