@@ -85,8 +85,7 @@ def inline(svg: str, name: str, alt: str) -> str:
     text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{prefix}-\2"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
     text = re.sub(r"(?<=[ :;\"])(#[0-9a-f]{6})\b", lambda found: f"var({variable(found[1])},{found[1]})", text)
-    title = _escape(alt, quote=True)
-    return text.replace("<svg", f'<svg id="figure-{prefix}" role="img" aria-label="{title}"', 1)
+    return text.replace("<svg", f'<svg id="figure-{prefix}" role="img" aria-label="{_escape(alt)}"', 1)
 
 
 def again(name: str, svg: str, alt: str) -> str:
@@ -94,8 +93,7 @@ def again(name: str, svg: str, alt: str) -> str:
     prefix = re.sub(r"\W", "-", name)
     box = re.search(r'viewBox="([^"]+)"', svg)
     shape = box[1] if box else "0 0 720 300"
-    label = _escape(alt, quote=True)
-    return f'<svg viewBox="{shape}" role="img" aria-label="{label}"><use href="#figure-{prefix}"/></svg>'
+    return f'<svg viewBox="{shape}" role="img" aria-label="{_escape(alt)}"><use href="#figure-{prefix}"/></svg>'
 
 
 def variable(colour: str) -> str:
