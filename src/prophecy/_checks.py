@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from prophecy._arrays import Array
+
 SHORTEST = 2  # samples that a forecast of many steps needs: one alone has no difference to measure a width by
 
 
@@ -69,7 +71,7 @@ def first_text(value: object) -> int | None:
     return next((k for k, cell in enumerate(value) if isinstance(cell, str | bytes) or cell is None), None)
 
 
-def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.float64]:
+def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> Array:
     """A finite float64 array of exactly this shape; a fresh copy, so that nobody else can change it."""
     array = real_array(name, value)
     if array.shape != tuple(shape):
@@ -166,7 +168,7 @@ def function(name: str, value: object, example: str) -> None:
         raise TypeError(f"{name} must be a function, such as {example}, got {value!r}")
 
 
-def seasons(value: float | Sequence[float] | None) -> NDArray[np.float64] | None:
+def seasons(value: float | Sequence[float] | None) -> Array | None:
     """Samples in each season as an array; None stays None."""
     if value is None:
         return None

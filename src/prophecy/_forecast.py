@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy._arrays import Array
 
-Array = NDArray[np.float64]
 Values = float | NDArray[np.floating[Any]]
 
 #: Probabilities at which distributions are kept: close in the middle, and out to one in 2 000 on either side.

@@ -1,9 +1,8 @@
 """A series less its straight line, and its autocorrelation (streams have one of their own that bears gaps)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from prophecy._arrays import Array
 
 
 def less_line(x: Array) -> Array:

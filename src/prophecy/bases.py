@@ -18,12 +18,13 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
 from prophecy import _checks
+from prophecy._arrays import Array, Counts
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = Array
 Functions: TypeAlias = Callable[[Array], Array]
 
 
@@ -244,7 +245,7 @@ def fout_as_printed(order: int, window: float) -> Basis:
     return _fourier(frequencies, window, constant=np.sqrt(2.0), name="FouT as printed")
 
 
-def _fourier(frequencies: NDArray[np.int64], window: float, constant: float, name: str) -> Basis:
+def _fourier(frequencies: Counts, window: float, constant: float, name: str) -> Basis:
     order, window = 1 + 2 * len(frequencies), _checks.positive("window", window)
     edge = np.zeros(order)
     edge[0], edge[1::2] = 1.0, np.sqrt(2.0)
@@ -265,7 +266,7 @@ def _fourier(frequencies: NDArray[np.int64], window: float, constant: float, nam
     )
 
 
-def _fourier_ages(frequencies: NDArray[np.int64], window: float, constant: float, ages: Array) -> Array:
+def _fourier_ages(frequencies: Counts, window: float, constant: float, ages: Array) -> Array:
     phase = 2 * np.pi * np.outer(ages / window, frequencies)
     table = np.empty((len(ages), 1 + 2 * len(frequencies)))
     table[:, 0] = constant

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from prophecy import _checks
+from prophecy._arrays import Array
 
-Array = NDArray[np.float64]
 _TOLERANCE = 1e-10  # relative and absolute error of a step: ten Lyapunov times make 2e-6 of it
 
 

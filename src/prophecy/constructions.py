@@ -13,7 +13,8 @@ from typing import overload
 import numpy as np
 
 from prophecy import _checks, discretize
-from prophecy.bases import Array, Basis, ScaledBasis, fout, fout_as_printed
+from prophecy._arrays import Array
+from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed
 from prophecy.exact_readout import exact, noise_gain
 from prophecy.system import Continuous, Readout, ScaledContinuous, ScaledSystem, System
 

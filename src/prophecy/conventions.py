@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis, Functions, ScaledBasis, fout, legs, legt
+from prophecy._arrays import Array
+from prophecy.bases import Basis, Functions, ScaledBasis, fout, legs, legt
 from prophecy.bases import rescaled as rescaled
 from prophecy.discretize import zoh
 from prophecy.fading import foud, fourier_decay, lagt, legs_invariant

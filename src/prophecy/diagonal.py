@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis
+from prophecy._arrays import Array
+from prophecy.bases import Basis
 from prophecy.fading import legs_invariant
 
 Complex = NDArray[np.complexfloating[Any, Any]]

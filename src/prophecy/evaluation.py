@@ -10,11 +10,10 @@ sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histogra
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks
-
-Array = NDArray[np.float64]
+from prophecy._arrays import Array
 
 _SMOOTHED = 2.0  # frequencies: standard deviation of the kernel over neighbouring ones
 _BINS = 10  # a side of the histogram's cells, between the quantiles below

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from prophecy import _checks, discretize
+from prophecy._arrays import Array
 from prophecy.bases import Basis
 from prophecy.system import Readout, System
-
-Array = NDArray[np.float64]
 
 # Directions of the state that reach the kernel with less than this share of the strongest are rounding, not memory:
 # LegT of order 64 over 64 samples has singular values down to 4e-16, and a readout leaning on them loses their digits.

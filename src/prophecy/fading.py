@@ -16,7 +16,8 @@ from scipy.linalg import solve_continuous_lyapunov
 from scipy.special import eval_genlaguerre, gammaln
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis, fout, legendre, legs, rescaled
+from prophecy._arrays import Array
+from prophecy.bases import Basis, fout, legendre, legs, rescaled
 
 
 def legs_invariant(order: int, timescale: float) -> Basis:

@@ -17,8 +17,7 @@ from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
 from prophecy import _checks
-
-Array = NDArray[np.float64]
+from prophecy._arrays import Array
 
 SAMPLES, DT = 10_000, 1e-3  # the paper's length of a signal, and its step in seconds
 

@@ -5,8 +5,8 @@ PyNumDiff and PySINDy), `spark` (functions of frames), `dask` (tables in many fi
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
 from prophecy.streams import Prophecy
@@ -21,7 +21,7 @@ def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:
     return Forecast(mean, lower, upper, level=level, method=now.method, notes=now.notes)
 
 
-def causal(rows: NDArray[np.float64], dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def causal(rows: Array, dt: float) -> tuple[Array, Array]:
     """After every row of (time, variables): the next value predicted, and the derivative."""
     model = Prophecy(rows.shape[1], dt=dt, context=1)
     following, slope = np.empty(rows.shape), np.empty(rows.shape)

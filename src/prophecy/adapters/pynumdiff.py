@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks
+from prophecy._arrays import Array
 from prophecy.adapters import causal
 
 
-def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def prophecydiff(x: ArrayLike, dt: float) -> tuple[Array, Array]:
     """Smoothed signal and derivative, causally: sample k of both depends on samples 0 … k of `x` and nothing else.
 
     x: (time,) or (time, variables). There are no parameters: how far to look back is decided from the data so far.

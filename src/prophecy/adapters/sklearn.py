@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from prophecy._arrays import Array
 from prophecy.adapters import causal
 
 EXPECTED_FAILED_CHECKS = {
@@ -40,7 +41,7 @@ class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Array:
         """(rows, columns) to (rows, 3 columns), or 2 without `keep`: [values,] predictions, derivatives."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)

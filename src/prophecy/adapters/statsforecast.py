@@ -3,13 +3,11 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from statsforecast.models import _TS
 
+from prophecy._arrays import Array
 from prophecy.forecasting import forecast
 from prophecy.streams import Prophecy
-
-Array = NDArray[np.float64]
 
 
 class ProphecyModel(_TS):  # type: ignore[misc]

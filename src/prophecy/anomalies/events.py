@@ -10,11 +10,12 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from prophecy._arrays import Array, Mask
 from prophecy._renamed import renamed
 from prophecy.anomalies.kinds import KEPT, SLOWLY, FollowedRow, Kind, Open, change_of_noise, judged, season_is_back
-from prophecy.anomalies.rows import APART, Array, held, run_at_end
+from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
     from prophecy.streams.track import Track
@@ -57,7 +58,7 @@ class Events:
         self._newest = (0, -ECHO)  # number and last flagged row of the newest event
         self._count = 0
 
-    def add(self, columns: Array, first: int, flags: NDArray[np.bool_], seasons: tuple[float, ...]) -> Array:
+    def add(self, columns: Array, first: int, flags: Mask, seasons: tuple[float, ...]) -> Array:
         """Take in rows from number `first` on: columns (rows, 6) are value, residual, lower, upper, score and alarm.
         Returns the number of the event each belongs to as known when it came, 0 for none."""
         numbers, flagged, k = np.zeros(len(columns)), np.flatnonzero(flags), 0
@@ -155,7 +156,7 @@ class Events:
         self._lost = None
 
 
-def flagged(score: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
+def flagged(score: Array, alarm: Array, rate: float) -> Mask:
     """Which rows are flagged: score and alarm, (rows,) each, share `rate`, the share of ordinary rows that is."""
     return np.asarray((score > math.log10(2.0) - math.log10(rate)) | (alarm >= 1 - rate / 2))
 

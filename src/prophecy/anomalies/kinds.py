@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy.anomalies import rows as stats
-from prophecy.anomalies.rows import APART, AROUND, SIDE, Array, held, median, size
+from prophecy.anomalies.rows import APART, AROUND, SIDE, held, median, size
 from prophecy.streams.settings import DEFAULT
 
 KEPT = 4096  # rows of an event that are kept, and rows before it; a season before it must lie within as many

@@ -1,7 +1,5 @@
 """Lines of a stream: a value out of each, with its key and time where there are any, and an answer to each."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Options of all commands, by the names of their parameters, and what they mean."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import inspect

@@ -17,14 +17,14 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 import prophecy
 from prophecy import _files, _interrupts
+from prophecy._arrays import Array
 from prophecy.frames.columns import Hints
 from prophecy.frames.times import Times
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = Array
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
 EVERY = 1.0  # seconds of finished series that a kill may cost

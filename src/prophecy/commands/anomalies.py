@@ -1,7 +1,5 @@
 """`prophecy anomalies`: what is unusual in a file, row by row and as events."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

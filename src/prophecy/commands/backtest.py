@@ -1,7 +1,5 @@
 """`prophecy backtest`: how wrong forecasts of a file would have been, beside simple rules."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any

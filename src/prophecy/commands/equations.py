@@ -1,14 +1,12 @@
 """`prophecy equations`: the differential equations that a file's columns obey."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.commands import _options
 from prophecy.commands._common import say
 from prophecy.commands.forecast import read
@@ -17,8 +15,6 @@ from prophecy.frames.names import printable, series_title
 from prophecy.frames.source import Source
 from prophecy.laws.equations import Equations
 from prophecy.tables.pictures import Line, Panel, Picture, save
-
-Array = NDArray[np.float64]
 
 MOST_POINTS = 2_000  # drawn for each variable
 MOST_ROWS = 32  # from a row to that compared with it

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prophecy import _interrupts, _machine
+from prophecy._arrays import Array
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
 from prophecy.commands._common import INTERRUPTED, Progress, digits_between, say, show
@@ -243,7 +243,7 @@ def _written(
     """The file that was asked for; series of one key stand beside each other."""
     with sink(out) as batch:
         for _, some in groupby(units.items(), key=lambda unit: unit[1].key):
-            columns: dict[str, dict[str, NDArray[np.float64]]] = {}  # none of series that failed
+            columns: dict[str, dict[str, Array]] = {}  # none of series that failed
             for title, source in some:
                 rows = journal.rows(title, (len(parts), horizon, len(source.names)))
                 if rows is not None:

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.commands import _options
 from prophecy.commands._common import Progress, say, show
 from prophecy.commands._options import SHELL
@@ -26,7 +27,7 @@ from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
 from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = Array
 
 PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each

@@ -1,7 +1,5 @@
 """`prophecy reproduce`: where the reproduction of the paper lives."""
 
-from __future__ import annotations
-
 import typer
 
 from prophecy.commands._common import USAGE

@@ -1,7 +1,5 @@
 """`prophecy serve`: the live service and its page."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`prophecy state`: what a state file holds, whether it is well, and what is in it as a table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """`prophecy stream`: values in, predictions out, one line for each, for as long as you like."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -13,8 +13,6 @@ of a block; Gluon, its lower level, lets them run back to back.
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 
-from __future__ import annotations
-
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (

@@ -15,8 +15,6 @@ and written under a mask; they change no state. The gradients of the matrices ar
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

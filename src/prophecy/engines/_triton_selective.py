@@ -12,8 +12,6 @@ r, and x[k] - dt B u stands for what came from the state before.
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

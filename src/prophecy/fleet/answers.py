@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy._arrays import Array, Counts, Mask
 from prophecy._renamed import renamed
 from prophecy.streams.arguments import seconds
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
-
-Array = NDArray[np.float64]
 
 ANSWER = ("point", "half", "score", "alarm", "next", "next_half")
 """The fields of a row that are answered, and that a replay has to give again."""
@@ -78,12 +77,12 @@ def rows_of(values: ArrayLike, times: ArrayLike | None) -> NDArray[np.void]:
     return rows
 
 
-def is_value(values: Array) -> NDArray[np.bool_]:
+def is_value(values: Array) -> Mask:
     """Which numbers a stream takes in: those of at most 1e75 in size, and NaN."""
     return np.asarray((np.abs(values) <= LARGEST) | np.isnan(values))
 
 
-def _refuse(bad: NDArray[np.bool_], found: Array, field: str, must: str, way_out: str = "") -> None:
+def _refuse(bad: Mask, found: Array, field: str, must: str, way_out: str = "") -> None:
     if bad.any():
         row = int(np.argmax(bad))
         raise Refused(row, field, f"must be {must}, got {found[row]}{way_out}")
@@ -149,14 +148,14 @@ class Answers(Rows):
 
     key: list[str]
     rows: NDArray[np.void]
-    event: NDArray[np.int64]
+    event: Counts
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.status.count(name)} {name}" for name in STATUS)
         return f"Answers to {len(self)} row{'' if len(self) == 1 else 's'} ({counts})"
 
     @property
-    def dated(self) -> NDArray[np.bool_]:
+    def dated(self) -> Mask:
         return np.asarray(self.rows["dated"] != 0)
 
     @cached_property
@@ -171,7 +170,7 @@ class Recent(Rows):
 
     key: str
     rows: NDArray[np.void]
-    event: NDArray[np.int64]
+    event: Counts
 
     @property
     def dated(self) -> bool:

@@ -4,8 +4,6 @@ Read once, when the file is opened. What contradicts the file as a whole refuses
 is wrong is set aside. The states themselves are checked when they are read (`slots`).
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Container, Iterable

@@ -1,7 +1,5 @@
 """Events of a fleet's file: rows that were unusual, numbered, with the disturbance each belongs to."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import numpy as np

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy._arrays import Counts
 from prophecy._forecast import Forecast
 from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of, share
 from prophecy.fleet.check import LONGEST_KEY, are_keys
@@ -210,7 +211,7 @@ class Fleet:
                 found.append((batch, Answers(names, rows, np.zeros(len(rows), np.int64)), note))
         yield from found
 
-    def _slots(self, keys: Sequence[str]) -> NDArray[np.int64]:
+    def _slots(self, keys: Sequence[str]) -> Counts:
         """The slots of known streams, brought into memory."""
         held, names = self._streams.held, list(keys)
         unknown = [] if are_keys(names) else [key for key in names if not are_keys([key])]

@@ -1,13 +1,12 @@
 """Which streams are in memory: how they come from the file, and how those unused for longest go back there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._arrays import Counts
 from prophecy.fleet.answers import same_input
 from prophecy.fleet.slots import BYTES, Slots
 from prophecy.fleet.store import Saved, Store
@@ -29,13 +28,11 @@ class Residents:
         # Of each slot: the number of its stream, the last batch that used it, the first its state lacks (0: none).
         self.ids, self._used, self._lacks = np.zeros((3, self.capacity), np.int64)
 
-    def which(self, keys: list[str]) -> NDArray[np.int64]:
+    def which(self, keys: list[str]) -> Counts:
         """The slots of these keys; -1 for those not in memory."""
         return np.fromiter(map(self.slot_of.get, keys, repeat(-1)), np.int64, len(keys))
 
-    def run(
-        self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void], steps: int = MOST
-    ) -> NDArray[np.int64]:
+    def run(self, which: Counts, timed: bool, rows: NDArray[np.void], steps: int = MOST) -> Counts:
         """Rows of this batch through their slots; answers are written into them. Returns what `Slots.run` does."""
         rows["stream"] = self.ids[which]
         noted = self.slots.run(which, timed, rows, steps)
@@ -44,7 +41,7 @@ class Residents:
         self._lacks[which[self._lacks[which] == 0]] = self.batch
         return noted
 
-    def unsaved(self) -> NDArray[np.int64]:
+    def unsaved(self) -> Counts:
         """Slots whose saved states lack something, those that have lacked it for longest first."""
         slots = np.flatnonzero(self._lacks)
         return slots[np.argsort(self._lacks[slots], kind="stable")]
@@ -111,7 +108,7 @@ class Residents:
         self._lacks[slot] = 0
         self._free.append(slot)
 
-    def save(self, slots: NDArray[np.int64]) -> None:
+    def save(self, slots: Counts) -> None:
         """Write the states of these slots; the last batch that used one is the last in its state."""
         self._store.save(
             (int(self._used[slot]), self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), stream)

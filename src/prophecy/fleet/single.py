@@ -1,12 +1,11 @@
 """One stream in plain bytes, for engines that keep state by key themselves: `step_bytes`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prophecy._arrays import Array, Mask
 from prophecy.fleet.answers import STATUS, Rows, is_value, rows_of, share, stamps_of
 from prophecy.fleet.slots import Slots
 from prophecy.streams.arguments import step
@@ -55,7 +54,7 @@ class Single:
         return rows
 
     @staticmethod
-    def accepts(values: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+    def accepts(values: Array, times: Array | None) -> Mask:
         """Which of these numbers can be taken in, (rows,): of at most 1e75 in size or missing, at finite times."""
         return is_value(values) if times is None else is_value(values) & (np.abs(times) <= LARGEST_TIME)
 

@@ -3,8 +3,6 @@
 A slot is one row of the arrays that compiled code works on (`kernels.entry`), and the last rows with their answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
+from prophecy._arrays import Array, Counts
 from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, RAW, REPEATED, ROW, TAKEN, stamps_of
 from prophecy.fleet.states import RECENT, YOUNG, State, head, pack, unpack
 from prophecy.streams import rows as arrays
@@ -23,8 +22,6 @@ from prophecy.streams.prophecy import Prophecy, of_rows
 from prophecy.streams.rows import CLOCK, RECORD, SAMPLES
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
-
-Array = NDArray[np.float64]
 
 WORTH_THREADS = 2000  # rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over
 
@@ -55,9 +52,7 @@ class Slots:
         self._records[slots], self._clocks[slots], self._samples[slots] = self._fresh
         self._rows[slots], self._late[slots], self.stamps[slots] = 0, False, -1
 
-    def run(
-        self, slots: NDArray[np.int64], timed: bool, rows: NDArray[np.void], steps: int = MOST
-    ) -> NDArray[np.int64]:
+    def run(self, slots: Counts, timed: bool, rows: NDArray[np.void], steps: int = MOST) -> Counts:
         """Take in rows, each into its slot, in order, and write the answers into them; the first ones alone, until
         they have taken so many steps.
 
@@ -90,7 +85,7 @@ class Slots:
         rows.view(RAW)[order] = mine.view(RAW)
         return noted
 
-    def _share(self, some: Callable[[slice], int], which: NDArray[np.int64]) -> int:
+    def _share(self, some: Callable[[slice], int], which: Counts) -> int:
         """some(part) for all rows, in threads that each have streams of their own; how many rows they took."""
         if len(which) < WORTH_THREADS or self._threads == 1:
             return some(slice(None))
@@ -100,7 +95,7 @@ class Slots:
         cuts = [0, *(int(np.searchsorted(which, which[cut])) for cut in even), len(which)]
         return sum([*self._pool.map(some, [slice(a, b) for a, b in pairwise(cuts) if b > a])])
 
-    def _remember(self, which: NDArray[np.int64], rows: NDArray[np.void]) -> NDArray[np.int64]:
+    def _remember(self, which: Counts, rows: NDArray[np.void]) -> Counts:
         """Keep the last rows (`RAW`) of each slot; how many there were before each."""
         order = np.argsort(which, kind="stable")
         which, rows = which[order], rows[order]
@@ -126,7 +121,7 @@ class Slots:
         end = self.count(slot)
         return np.asarray(self._recent[slot, np.arange(max(0, end - RECENT), end) % RECENT].view(ROW))
 
-    def predict(self, slots: NDArray[np.int64], level: float) -> tuple[Array, Array]:
+    def predict(self, slots: Counts, level: float) -> tuple[Array, Array]:
         """Mean and half width of the next value of each."""
         out, nothing = np.empty((len(slots), 3)), np.full(len(slots), np.nan)
         self._streams.ahead(slots, nothing, nothing, between(level), out)

@@ -4,8 +4,6 @@ A stream that has seen few values is saved as these values: 16 bytes each instea
 take in again instead of 250 µs to write, read and check its whole state.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import zlib

@@ -7,8 +7,6 @@ checked whole when it is opened (`check`), blobs carry checksums, and states are
 are used. A stream that cannot be read is moved to the table `aside` with the rows its state lacks, and its key is free.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Streams by key, in memory and in the file: how batches are taken in, logged, and recovered after a crash."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._arrays import Counts
 from prophecy.fleet.answers import ANSWER, ROW, Refused, stamps_of
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
@@ -163,7 +162,7 @@ class Streams:
 
     def observe(
         self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes, steps: int | None = None
-    ) -> NDArray[np.int64]:
+    ) -> Counts:
         """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in the rows
         of one turn alone."""
         store, held = self.store, self.held
@@ -178,7 +177,7 @@ class Streams:
                 self._save_some(len(rows))
         return events
 
-    def _turn(self, keys: list[str], timed: bool, rows: NDArray[np.void], steps: int) -> NDArray[np.int64]:
+    def _turn(self, keys: list[str], timed: bool, rows: NDArray[np.void], steps: int) -> Counts:
         """The first rows: until they have taken so many steps. Streams that are brought into memory count as well, and
         there has to be room for all."""
         held, names = self.held, list(dict.fromkeys(keys))
@@ -188,7 +187,7 @@ class Streams:
         held.hold(dict.fromkeys(keys))
         return held.run(held.which(keys), timed, rows[: len(keys)], steps)
 
-    def check_times(self, keys: list[str], rows: NDArray[np.void]) -> NDArray[np.int64]:
+    def check_times(self, keys: list[str], rows: NDArray[np.void]) -> Counts:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates. Returns the
         slots of those in memory, -1 for others."""
         which, given = self.held.which(keys), stamps_of(rows)
@@ -205,9 +204,7 @@ class Streams:
             raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
         return which
 
-    def _take(
-        self, keys: list[str], which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]
-    ) -> NDArray[np.int64]:
+    def _take(self, keys: list[str], which: Counts, timed: bool, rows: NDArray[np.void]) -> Counts:
         """Rows through their streams, as many streams at a time as there is room for; returns what `Slots.run` does.
         which: the slots of those in memory, -1 for others."""
         held = self.held
@@ -224,9 +221,7 @@ class Streams:
             rows[part] = taken
         return noted
 
-    def _note_events(
-        self, rows: NDArray[np.void], before: NDArray[np.int64], rarest: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _note_events(self, rows: NDArray[np.void], before: Counts, rarest: Counts) -> Counts:
         """Events for rows rarer than the rate, half of which is for single values and half for recent stretches."""
         numbers = np.zeros(len(rows), np.int64)
         by_score = rows["score"] > math.log10(2.0) - math.log10(self._rate)

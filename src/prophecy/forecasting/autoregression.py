@@ -5,13 +5,12 @@
 Errors h steps ahead have the variance s² Σ_{j<h} ψ_j², ψ the response to one e.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead
 from prophecy.forecasting.settings import Settings
 
 _LEAST = 1e-3  # of the largest weight: orders with less are left out

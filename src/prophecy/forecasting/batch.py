@@ -1,7 +1,5 @@
 """Many series: shared among processes, failures kept apart, BLAS held to one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial

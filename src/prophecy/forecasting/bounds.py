@@ -1,13 +1,11 @@
 """Bounds that hold a distribution inside without flattening it."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Context
 

@@ -9,16 +9,14 @@ scale itself may change on the way: log k moves by a normal amount of variance l
 resulting mixture of Student's distributions: few errors have wide tails, many show how wide theirs are.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtr
 
+from prophecy._arrays import Array
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.scorer import Rolling, bands, informs, nearby
-from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 
 _SCALES = np.geomspace(1 / 16, 16, 41)  # k: 15 % apart, closer than any errors tell

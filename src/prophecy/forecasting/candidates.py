@@ -1,19 +1,18 @@
 """Which candidates an ordinary series has. A further one is one more line here and a family in `Settings.priors`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
 from prophecy.forecasting.seasons import MeanProfile, seasonal
-from prophecy.forecasting.series import VALUES, Array, Candidate, Fit, Scale, Series, logarithms
+from prophecy.forecasting.series import VALUES, Candidate, Fit, Scale, Series, logarithms
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.smoothers import fit_smoothers
 

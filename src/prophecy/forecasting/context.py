@@ -1,14 +1,12 @@
 """A context made ready: checked, outliers set aside, gaps filled, constant variables set aside, scaled, thinned."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from prophecy import _checks
+from prophecy._arrays import Array, Mask
 from prophecy.forecasting.of_time import frequencies
 from prophecy.forecasting.outliers import outliers
-from prophecy.forecasting.series import Array, Mask
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Context, Rows, Units, fastest_period
 

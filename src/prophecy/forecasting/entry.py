@@ -1,7 +1,5 @@
 """`forecast`: the next values of a series from its own past."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from prophecy import _checks, _machine
+from prophecy._arrays import Array
 from prophecy._forecast import PROBABILITIES, Forecast, QuantileGrid
 from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
 from prophecy.forecasting.context import LARGEST, read
 from prophecy.forecasting.known import Known
-from prophecy.forecasting.series import Array
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.forecasting.solve import Solution, followed, solve
 from prophecy.laws import inputs

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.forecasting.series import Ahead, Array, Candidate, Fitted, Indices, Mask, Series
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead, Candidate, Fitted, Series
 from prophecy.forecasting.settings import Settings
 
 SHOWN = 4  # regressors whose size is reported

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.bases import legt
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask
+from prophecy.forecasting.series import Ahead
 from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import solve

@@ -1,18 +1,17 @@
 """The forecast: candidates mixed by their weights, and as wide as the mixture's own rolling errors were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
+from prophecy._arrays import Array
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.calibration import standard_quantiles
 from prophecy.forecasting.rare import rare_quantiles, resting
 from prophecy.forecasting.scorer import Part, Rolling, weights
-from prophecy.forecasting.series import VALUES, Ahead, Array, Candidate, Series
+from prophecy.forecasting.series import VALUES, Ahead, Candidate, Series
 from prophecy.forecasting.settings import Settings
 
 _TINY = 1e-300  # keeps divisions defined; nothing measured is so small

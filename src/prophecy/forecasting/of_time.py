@@ -8,14 +8,13 @@ The basis b is chosen once, from the values a candidate is fitted to (frequencie
 are solved again at every origin, from sums that grow from one origin to the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Ahead, Array, Fit, Fitted, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead, Fit, Fitted
 
 Basis = Callable[[Array], Array]
 

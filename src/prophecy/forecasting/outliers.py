@@ -8,11 +8,9 @@ that builds up or fades over several values. The newest value has nothing after 
 its size stayed more often than they went. Of positive series wild values are wild among the logarithms too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from prophecy.forecasting.series import Array, Mask
+from prophecy._arrays import Array, Mask
 from prophecy.forecasting.settings import Settings
 
 _CLIPPED = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them

@@ -1,14 +1,13 @@
 """Candidates of the user's: `forecast(..., candidates={"my model": fit})`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from prophecy.forecasting.series import VALUES, Ahead, Array, Candidate, Fitted, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import VALUES, Ahead, Candidate, Fitted
 
 Fit = Callable[[Array], Any]
 

@@ -1,14 +1,13 @@
 """Rare events: many values are one and the same, the least or the largest. Size and probability of what departs from
 it, and the distribution of both together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy._forecast import PROBABILITIES
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask, Series
+from prophecy.forecasting.series import Ahead, Series
 from prophecy.forecasting.settings import Settings
 
 _BEYOND = 1.5  # times the largest departure: what lies beyond it where quantiles ask for more values

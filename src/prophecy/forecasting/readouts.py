@@ -1,14 +1,13 @@
 """Direct readouts: from the last values to each value ahead, all horizons in one ridge solve over the context."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.bases import legt
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask
+from prophecy.forecasting.series import Ahead
 from prophecy.forecasting.settings import Settings
 
 

@@ -1,12 +1,11 @@
 """What the past did before: what followed the stretch most like the latest one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead
 
 
 @dataclass(frozen=True)

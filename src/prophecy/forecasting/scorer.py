@@ -9,8 +9,6 @@ not overlap. Shorter leads count by `octave` for each octave, so that a true mod
 longer ones do not, so that the first steps do not depend on how far one asks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -18,9 +16,10 @@ from typing import Self
 
 import numpy as np
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.forecasting.candidates import candidates
 from prophecy.forecasting.rare import resting
-from prophecy.forecasting.series import Ahead, Array, Candidate, Indices, Mask, Series
+from prophecy.forecasting.series import Ahead, Candidate, Series
 from prophecy.forecasting.settings import Settings
 from prophecy.laws.context import Units
 

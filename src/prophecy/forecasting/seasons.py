@@ -1,15 +1,14 @@
 """Seasons: which periods a series has, and its profile over each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from prophecy import _checks
+from prophecy._arrays import Array, Indices, Mask
 from prophecy._periods import autocorrelation, less_line
-from prophecy.forecasting.series import Ahead, Array, Fit, Fitted, Indices, Mask
+from prophecy.forecasting.series import Ahead, Fit, Fitted
 from prophecy.forecasting.settings import Settings
 
 _WEEK = 7  # days

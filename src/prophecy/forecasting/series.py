@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from prophecy._arrays import Array, Indices, Mask
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """All numbers of forecasts, each with its unit and reason. `forecast(settings=...)` takes others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from prophecy.forecasting.series import Candidate

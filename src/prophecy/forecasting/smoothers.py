@@ -1,14 +1,13 @@
 """Exponential smoothing: a bank of constructed state-space models (level, slope, damping, season), mixed in context."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.forecasting.seasons import Seasonal, profiles
-from prophecy.forecasting.series import Ahead, Array, Fitted, Indices, Mask
+from prophecy.forecasting.series import Ahead, Fitted
 from prophecy.forecasting.settings import DEFAULT, Settings
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy.forecasting import seasons, systems
 from prophecy.forecasting.calibration import between, dependence, upper_quantiles
 from prophecy.forecasting.known import Known, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
 from prophecy.forecasting.scorer import Part, Rolling, roll, roll_jointly, weights
-from prophecy.forecasting.series import Array, Series
+from prophecy.forecasting.series import Series
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.words import mixture_notes
 from prophecy.laws.context import Context

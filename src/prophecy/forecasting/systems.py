@@ -3,13 +3,12 @@
 A few scouts are cheap. The others are tried where the scouts have most of the weight at some lead (`solve.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
+from prophecy._arrays import Array
 from prophecy.forecasting.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.forecasting.repeats import Repetition
-from prophecy.forecasting.series import VALUES, Array, Candidate, Fitted
+from prophecy.forecasting.series import VALUES, Candidate, Fitted
 from prophecy.forecasting.settings import Settings
 from prophecy.forecasting.waves import fit_waves
 from prophecy.laws.context import Context, Rows, monomial_count

@@ -5,14 +5,13 @@ sit exactly on the unit circle. Half the unknowns of an autoregression, none of 
 one-step predictors does not arise. All variables share the c_j, that is, the frequencies; each has its own constant.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Ahead, Array, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
+from prophecy.forecasting.series import Ahead
 from prophecy.laws.context import Rows
 from prophecy.laws.damped import Damped
 

@@ -1,15 +1,14 @@
 """What `method`, `notes` and `explain` say of a mixture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.mixture import Mixture
 from prophecy.forecasting.seasons import profiles
-from prophecy.forecasting.series import Array, Series
+from prophecy.forecasting.series import Series
 from prophecy.forecasting.settings import Settings
 
 _NAMED = 4  # contributors named in a note; the rest is summed up

@@ -1,19 +1,15 @@
 """Rows into series: sorted by time, one row per time, missing grid times as NaN; `facts` lists what was done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Counts, Indices, Mask
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.names import count
 from prophecy.frames.times import Times, summer_time_ends
-
-Array = NDArray[np.float64]
 
 SHOWN = 3  # values of a doubled time that a message shows
 LEAST = 16  # values of a variable that say how smooth it is
@@ -110,8 +106,8 @@ class Ordered(NamedTuple):
     """rows: in the order of time, without those that have no time or say again what another has said. starts: where
     each time begins among them. met: how many of what was met, for `said`."""
 
-    rows: NDArray[np.intp]
-    starts: NDArray[np.intp]
+    rows: Indices
+    starts: Indices
     met: dict[str, int]
 
 
@@ -149,12 +145,12 @@ def said(met: Mapping[str, int]) -> list[str]:
     return [text for name, text in words.items() if met.get(name) and text]
 
 
-def _starts(times: Times) -> NDArray[np.intp]:
+def _starts(times: Times) -> Indices:
     """The first row of each time, of times in order."""
     return np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]])[: len(times)])
 
 
-def _repeated(values: Array, times: Times) -> NDArray[np.bool_]:
+def _repeated(values: Array, times: Times) -> Mask:
     """Which rows (in the order of time) say again what another row of their time has said."""
     again = np.zeros(len(values), dtype=bool)
     order = np.lexsort((*values.T, times.values))
@@ -164,7 +160,7 @@ def _repeated(values: Array, times: Times) -> NDArray[np.bool_]:
     return again
 
 
-def average(values: Array, starts: NDArray[np.intp]) -> Array:
+def average(values: Array, starts: Indices) -> Array:
     """Means of the rows from each start to the next, over what is there; NaN where nothing is.
 
     values: (rows, variables).
@@ -178,7 +174,7 @@ def average(values: Array, starts: NDArray[np.intp]) -> Array:
         return np.where(counts > 0, sums / counts, np.nan)
 
 
-def _doubled(values: Array, times: Times, starts: NDArray[np.intp], sizes: NDArray[np.intp], ways: WaysOut) -> str:
+def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways: WaysOut) -> str:
     """What is wrong with times (in order) of which some come more than once, and what can be done about it."""
     doubled = np.flatnonzero(sizes > 1)
     start, size = int(starts[doubled[0]]), int(sizes[doubled[0]])
@@ -256,7 +252,7 @@ def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligne
     return Aligned(found, even, grid, True, (grid.words(), *facts), missing)
 
 
-def _after_hole(times: Times, place: NDArray[np.int64], facts: list[str]) -> int:
+def _after_hole(times: Times, place: Counts, facts: list[str]) -> int:
     """The first row after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
     holes = np.diff(place)
     beyond = np.flatnonzero(holes > max(HOLE, len(place)))

@@ -1,16 +1,14 @@
 """Series out of whatever holds them: files, frames, arrays; the newest rows of every key, on their calendar."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _checks
+from prophecy._arrays import Counts
 from prophecy.frames.align import align
 from prophecy.frames.columns import Hints
 from prophecy.frames.numbers import plain_numbers
@@ -42,7 +40,7 @@ def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected
     return Collected(table, sources, len(table.values))
 
 
-def _source(table: Table, key: Key, rows: NDArray[np.int64], context: int) -> Source:
+def _source(table: Table, key: Key, rows: Counts, context: int) -> Source:
     roles, ways, asked = table.roles, table.layout.ways, table.layout.asked
     try:
         times = None if table.times is None else table.times[rows]
@@ -127,7 +125,8 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
             f"{found.table.path} holds {len(found.sources)} series, by {keys}; forecast each with "
             "forecast_many(data, horizon)"
         )
-    return next(iter(found.sources.values()))
+    source: Source = next(iter(found.sources.values()))
+    return source
 
 
 def split(

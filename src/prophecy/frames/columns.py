@@ -1,7 +1,5 @@
 """Columns of a table: what a user said about them, their kinds, and their cells as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
 from prophecy.frames.names import count
 from prophecy.frames.numbers import (
     MOSTLY,
     PLAIN,
-    Array,
     NumberStyle,
     column_style,
     file_mark,

@@ -5,8 +5,6 @@ it are read however precise they are. Two patterns differ in day and month alone
 them it is refused, with both readings shown, unless only one of them gives evenly spaced rows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, timedelta, timezone

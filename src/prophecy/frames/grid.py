@@ -4,8 +4,6 @@ Everything is counted in grid positions: position 0 is the first row, 1 the next
 that is: half an hour later, the next business day, the end of the next month.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._arrays import Counts
 from prophecy.frames.times import Moments, Times
-
-Positions = NDArray[np.int64]
 
 DAY = 86400  # seconds
 JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
@@ -36,7 +33,7 @@ class Even:
     seconds: float | None
     jitter: float = 0.0  # largest distance from the grid, as a share of the step
 
-    def positions(self, moments: Moments) -> Positions:
+    def positions(self, moments: Moments) -> Counts:
         ticks = _ticks(moments)
         return np.asarray(np.rint((ticks - ticks[0]) / self.step), dtype=np.int64)
 
@@ -74,7 +71,7 @@ class Months:
     end: bool
     business: bool = False
 
-    def positions(self, moments: Moments) -> Positions:
+    def positions(self, moments: Moments) -> Counts:
         months = moments.astype("datetime64[M]").astype(np.int64)
         return np.asarray((months - months[0]) // self.step)
 
@@ -112,7 +109,7 @@ class Weekdays:
 
     mask: tuple[bool, ...]
 
-    def positions(self, moments: Moments) -> Positions:
+    def positions(self, moments: Moments) -> Counts:
         days = moments.astype("datetime64[D]")
         return np.asarray(np.busday_count(days[0], days, weekmask=self.mask), dtype=np.int64)
 
@@ -141,7 +138,7 @@ class Grid:
     rule: Rule
     wall: bool
 
-    def positions(self, times: Times) -> Positions:
+    def positions(self, times: Times) -> Counts:
         """Of each moment after the first, 0 for the first."""
         return self.rule.positions(times.wall() if self.wall else times.values)
 

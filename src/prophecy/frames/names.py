@@ -1,7 +1,5 @@
 """Names are data: columns and keys as they stand, wherever they are shown. Nothing in them is interpreted."""
 
-from __future__ import annotations
-
 import html
 
 

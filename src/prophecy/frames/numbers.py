@@ -1,7 +1,5 @@
 """Numbers as text writes them: signs, units, decimal marks and thousands, decided for a column as a whole."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -10,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.frames import dates
-
-Array = NDArray[np.float64]
 
 MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
 

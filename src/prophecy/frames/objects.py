@@ -1,8 +1,6 @@
 """Tables that are no text: JSON and sheets of Excel files as columns of text, Parquet, .npy and frames as
 columns that have types."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Files as bytes: what kind they are (by content, not by name), and unpacked."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

@@ -1,7 +1,5 @@
 """Which columns are predicted, which hold the times, which names the series: by content, noted where it is a choice."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

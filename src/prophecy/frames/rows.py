@@ -4,8 +4,6 @@ Above the rows there may be titles, a line of names and lines of units: the rows
 stand below, names are the first line above them that has one for every column, and all else is skipped and said.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

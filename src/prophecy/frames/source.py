@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import Aligned
 from prophecy.frames.columns import NAMED, Layout, Stray, text_of
@@ -180,7 +180,6 @@ def _listed(cells: list[Any]) -> Times:
     return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
 
 
-Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
 
 

@@ -1,13 +1,11 @@
 """Tables: files and frames of any kind as numbers, times and keys, row by row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Counts
 from prophecy.frames import objects
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import Opened, explained, open_bytes
@@ -16,7 +14,7 @@ from prophecy.frames.rows import read_text
 from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_dated, is_numbered
 from prophecy.frames.times import Times, in_zone, zone_of
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = Array
 
 NOTHING = Hints()
 READERS = {
@@ -40,7 +38,7 @@ class Table:
     values: Array
     times: Times | None
     keys: list[Key]
-    codes: NDArray[np.int64]
+    codes: Counts
     notes: list[str]
 
     @property
@@ -59,12 +57,12 @@ class Table:
         made = zip(self.roles.values, self.values.T, strict=True)
         return frame.with_columns(*(nw.new_series(*one, nw.Float64, backend=frame.implementation) for one in made))
 
-    def split(self) -> dict[Key, NDArray[np.int64]]:
+    def split(self) -> dict[Key, Counts]:
         """The rows of each key, in their order."""
         return dict(zip(self.keys, _rows_by_code(self.codes), strict=True))
 
 
-def _rows_by_code(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _rows_by_code(codes: Counts) -> list[Counts]:
     """The rows of each code from 0 on, in order."""
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
@@ -107,7 +105,7 @@ def _table(layout: Layout, roles: Roles, kind: Kind, times: Times | None = None)
     return Table(layout, roles, kind, values, times, keys, places, notes)
 
 
-def _keys(layout: Layout, roles: Roles) -> tuple[list[Key], NDArray[np.int64]]:
+def _keys(layout: Layout, roles: Roles) -> tuple[list[Key], Counts]:
     """The keys in the order they begin, and the place of each row's key among them. Keys of files are text, joined
     where there are several columns; those of frames are the cells, or tuples."""
     if not roles.keys:

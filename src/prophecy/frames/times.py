@@ -16,6 +16,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._arrays import Counts, Indices, Mask
+
 Moments = NDArray[Any]  # datetime64 of some unit, or float64
 
 _EPOCH = datetime(1970, 1, 1)
@@ -56,7 +58,7 @@ class Times:
         return bool(self.values.dtype.kind == "M")
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Mask:
         return np.asarray(np.isnat(self.values) if self.dates else ~np.isfinite(self.values))
 
     @property
@@ -104,12 +106,12 @@ def joined(parts: Sequence[Times]) -> Times:
     return Times(np.concatenate(values), parts[-1].zone)
 
 
-def shifted(moments: Moments, seconds: NDArray[np.int64]) -> Moments:
+def shifted(moments: Moments, seconds: Counts) -> Moments:
     """Moments some seconds later."""
     return np.asarray(moments + seconds.astype("m8[s]").astype(f"m8[{np.datetime_data(moments.dtype)[0]}]"))
 
 
-def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> NDArray[np.int64]:
+def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> Counts:
     """Seconds by which a zone's clocks are ahead of UTC at some moments.
 
     fold: the moments are what the clocks show, at the first (0) or second (1) time; None: they are UTC.
@@ -190,7 +192,7 @@ def in_zone(times: Times, zone: tzinfo, series: Iterable[Any], column: str = "ti
     return Times(shifted(times.values, -np.where(second, late, early)), zone)
 
 
-def _second(wall: Moments, length: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _second(wall: Moments, length: Counts) -> Mask:
     """Which rows of a series are of the second of two hours that look the same: those that come again, or after a step
     back. length: seconds shown twice. An hour that cannot be told apart is refused with its beginning."""
     steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
@@ -209,7 +211,7 @@ def _second(wall: Moments, length: NDArray[np.int64]) -> NDArray[np.bool_]:
     return second
 
 
-def summer_time_ends(times: Times, doubled: NDArray[np.intp]) -> bool:
+def summer_time_ends(times: Times, doubled: Indices) -> bool:
     """Whether times that come twice look like the hour that clocks put back show twice: no zone is known, and all of
     them lie in the small hours of a Sunday of one of the months in which clocks are put back."""
     if times.zone is not None or not times.dates:

@@ -8,22 +8,17 @@ At every stage terms that are not worth their place are removed, by Bayes' infor
 stage with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Mask
 from prophecy.laws.flow import FOURTH, RECIPROCAL
 from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

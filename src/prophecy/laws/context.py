@@ -6,13 +6,9 @@ from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _checks
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from prophecy._arrays import Array, Indices, Mask
 
 
 @dataclass(frozen=True)

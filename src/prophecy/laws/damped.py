@@ -4,17 +4,15 @@
 its steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.linalg import svd as slow_svd
 
-Array = NDArray[np.float64]
+from prophecy._arrays import Array
+
 Point = TypeVar("Point")
 
 LEAST = 1e-13  # damping below which directions that nothing determines take their rounding errors for knowledge

@@ -8,9 +8,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from prophecy._arrays import Array
 
 _DIGITS = 5  # digits of a coefficient: an error of one in 100 000 is printed as exact
 _PLAIN = (1e-4, 1e6)  # coefficients outside are printed with an exponent: nobody counts zeros

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.context import Units
 from prophecy.laws.damped import solve
@@ -22,9 +22,6 @@ from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import STEEP, SparseField, movable
 from prophecy.laws.weak_form import WeakForm, alike, orthonormal
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _SLOPE = {j: np.sign(j) * w / 60 for w, size in ((45, 1), (-9, 2), (1, 3)) for j in (-size, size)}  # by seven samples
 
@@ -179,7 +176,7 @@ def waves(units: Units, pairs: bool = False) -> list[Function]:
 def of_angles(units: Units, angles: Mask) -> SparseField:
     """Sines and cosines of angles in radians and of their differences, beside the other variables: what a field has
     that is the same a turn further on."""
-    functions = [f for f in waves(units, True) if angles[np.nonzero(f.rates)[0]].all()]
+    functions = [f for f in waves(units, True) if angles[np.flatnonzero(f.rates)].all()]
     field = SparseField.of(flow.polynomial_terms(len(angles), 1, functions))
     mask = field.mask.copy()
     mask[1 : 1 + len(angles)][angles] = False
@@ -260,7 +257,7 @@ def _of(inside: Function, path: Array, shapes: FunctionSettings) -> Iterator[Fun
 
     def sizes(least: float, most: float) -> list[float]:
         """Powers of ten of the range: functions are moved from the nearest to where they are."""
-        return (10.0 ** np.arange(least, most + 1e-9, shapes.apart)).tolist()
+        return [float(10.0**power) for power in np.arange(least, most + 1e-9, shapes.apart)]
 
     single = np.count_nonzero(inside.rates) == 1 and not inside.bends
     yield from (inside.of(SINE), inside.of(SINE, 1.0, np.pi / 2))
@@ -297,7 +294,7 @@ class _Trial(NamedTuple):
 def _best(
     rises: WeakForm,
     fresh: Array,
-    owners: NDArray[np.intp],
+    owners: Indices,
     known: Array,
     rest: Array,
     equation: int,

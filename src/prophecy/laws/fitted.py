@@ -1,21 +1,15 @@
 """A field and where a series is on its flow: the model that a search for fields ends with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.flow import EXPONENTIAL, NO_KICKS, features, powers
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import LEAST_NOISE
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +71,8 @@ class FittedFlow:
     def steepest(self) -> float:
         """By how much the exponent of an exponential in some equation changes along the path, at most."""
         terms, path = self.field.terms, self.found.states
-        kept = powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0)
-        rises = [f for f, there in zip(terms.functions, kept, strict=True) if there and f.kind == EXPONENTIAL]
+        kept = np.flatnonzero(powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0))
+        rises = [terms.functions[i] for i in kept if terms.functions[i].kind == EXPONENTIAL]
         spans = [float(np.ptp(f.sums(path))) for f in rises]
         return max(spans, default=0.0)
 

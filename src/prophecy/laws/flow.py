@@ -11,14 +11,11 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
+from prophecy._arrays import Array, Counts
 from prophecy.laws.context import Units
 from prophecy.laws.kernels import entry
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 features, paths, steps = entry.features, entry.paths, entry.steps
 SINE, TANH, MODULUS, SIGN = entry.SINE, entry.TANH, entry.MODULUS, entry.SIGN
@@ -38,9 +35,9 @@ class Terms(NamedTuple):
     """
 
     variables: int
-    parents: Indices
-    factors: Indices
-    kinds: Indices
+    parents: Counts
+    factors: Counts
+    kinds: Counts
     rates: Array
     shifts: Array
     bends: Array
@@ -112,7 +109,7 @@ def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] 
     )
 
 
-def powers(terms: Terms) -> Indices:
+def powers(terms: Terms) -> Counts:
     """How often each factor occurs in each term: (size, factors)."""
     out = np.zeros((terms.size, terms.variables + len(terms.kinds)), dtype=np.int64)
     for p in range(1, terms.size):

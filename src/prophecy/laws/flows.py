@@ -1,13 +1,11 @@
 """The search for the field whose single trajectory passes best through a series."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
 from prophecy.laws.assimilation import Assimilated, assimilate
 from prophecy.laws.context import Units, monomial_count
@@ -18,9 +16,6 @@ from prophecy.laws.problem import Steps
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, circles, free
 from prophecy.laws.weak_form import Budget, roughness, smoothed
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class Search:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from prophecy._arrays import Array, Counts
 from prophecy.laws.assimilation import Assimilated, known
 from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
@@ -31,8 +31,6 @@ from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Point = tuple[SparseField, Array]
 
 _EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample

@@ -7,13 +7,11 @@ law can then no longer pass through the samples, and the noise it needs rises. W
 law (`trajectory.decide`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.laws import trajectory
 from prophecy.laws.context import Context, Units, fastest_period
 from prophecy.laws.fitted import FittedFlow
@@ -24,8 +22,6 @@ from prophecy.laws.hidden_starts import Family
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.trajectory import Decided
 from prophecy.laws.weak_form import roughness, smoothed
-
-Array = NDArray[np.float64]
 
 # Model error as a share of the noise, up to one trajectory
 _STAGES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.01, 0.01)

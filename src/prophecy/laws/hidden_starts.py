@@ -8,22 +8,18 @@ z small where B vanishes (weighted least squares), and z follows. Whether z is a
 rate: it should be made of the terms of A, and of z and its products. Thousands of choices of u and B are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 from scipy.signal import lfilter
 
+from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
 from prophecy.laws.flow import Terms
 from prophecy.laws.settings import HiddenSettings
 from prophecy.laws.weak_form import integrated
-
-Array = NDArray[np.float64]
 
 _SPLINE = 7  # degree: the rate of a rate is still smooth
 MARGIN = 5  # samples at either end, where derivatives are not known well
@@ -214,7 +210,7 @@ def guesses(visible: Array, family: Family, settings: HiddenSettings) -> list[tu
     return kept
 
 
-def alike(visible: Array, guess: Array, earlier: Sequence[Array], share: float) -> NDArray[np.bool_]:
+def alike(visible: Array, guess: Array, earlier: Sequence[Array], share: float) -> Mask:
     """Which of the earlier guesses are affine functions of the new one and what is seen, up to a share."""
     columns = np.column_stack([np.ones(len(visible)), visible, guess])[_INSIDE]
     if not earlier or not np.isfinite(columns).all():

@@ -10,16 +10,14 @@ where they are worth what they cost, and a law in which they do not act is none 
 - `of_second_order`: the rate of a single variable, x'' = f(x, x'), never seen, whose equation x' = v is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from prophecy._arrays import Array
 from prophecy.laws import families, flow, trajectory
 from prophecy.laws.context import Context, Units
 from prophecy.laws.damped import solve
@@ -31,8 +29,6 @@ from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
 from prophecy.laws.trajectory import Decided
 from prophecy.laws.weak_form import WeakForm, roughness, smoothed
-
-Array = NDArray[np.float64]
 
 _TUNED = 3  # times that the frequency is tuned at most
 _DRIFT = "Parameters of the field drift with time t, which is 0 at the first row; the forecast lets them go on."

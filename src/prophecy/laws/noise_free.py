@@ -1,13 +1,11 @@
 """Fields that take every sample to the next up to rounding: where there is no noise, every sample is a state."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from prophecy._arrays import Array, Counts, Mask
 from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.damped import LEAST, Damped
 from prophecy.laws.flow import EIGHTH, FOURTH
@@ -16,10 +14,6 @@ from prophecy.laws.select_terms import shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
 from prophecy.laws.weak_form import Budget, WeakForm, regression
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Assimilated | None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from prophecy._arrays import Array, Counts, Indices, Mask
 from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
@@ -20,10 +20,6 @@ from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 
 class Problem:
@@ -222,7 +218,7 @@ class Problem:
             self._cost = self._squares(self.states, self.field)
         return gone
 
-    def _owned(self) -> list[NDArray[np.intp]]:
+    def _owned(self) -> list[Indices]:
         """For each variable the parameters that are coefficients of its equation."""
         whose = self.field.parameters[1][: self.field.coefficients]
         return [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
@@ -246,7 +242,7 @@ class Steps(NamedTuple):
     after: Array
 
     @classmethod
-    def of(cls, values: Array, known: NDArray[np.bool_] | None = None) -> Steps:
+    def of(cls, values: Array, known: Mask | None = None) -> Steps:
         """All steps of (time, variables) between samples that are known."""
         if known is None or known.all():
             return cls(values[:-1], values[1:])

@@ -9,14 +9,12 @@ length: what it leaves of the samples, and each parameter with the choice of its
 it was solved without (`trajectory.decide`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from prophecy._arrays import Array
 from prophecy.laws import families, inputs, trajectory
 from prophecy.laws.context import Context
 from prophecy.laws.fitted import FittedFlow, nats
@@ -26,7 +24,6 @@ from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.laws.trajectory import Decided
 from prophecy.laws.weak_form import roughness
 
-Array = NDArray[np.float64]
 STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
 
 

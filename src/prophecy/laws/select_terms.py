@@ -6,23 +6,17 @@ removing terms one after the other, end anywhere on it. All of its points make t
 with the fewest terms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.damped import solve
 from prophecy.laws.flow import RECIPROCAL, SINE
 from prophecy.laws.sparse import SparseField
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 _KEPT = 200  # sets of terms that are followed from each size to the next: all pairs of 20 terms
 _WORK = 80_000  # sets times the square of the columns: fewer sets are followed where there are many columns

@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Counts, Mask
 from prophecy.laws import flow
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
 from prophecy.laws.kernels import entry
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor. Where several rates or
 # bends are there, all but the largest are free. Logarithms and roots are of variables in their own units.
@@ -50,7 +46,7 @@ class SparseField:
         return np.arange(self.terms.variables) < self.terms.variables - self.inputs
 
     @cached_property
-    def parameters(self) -> tuple[Indices, Indices]:
+    def parameters(self) -> tuple[Counts, Counts]:
         """chosen and whose, as `tangents` wants them: coefficients first, then shifts and rates of functions."""
         whose, chosen = np.nonzero(self.mask.T)
         extra: list[tuple[int, int]] = []
@@ -125,7 +121,7 @@ class SparseField:
         return self.mask if self.given is None else self.mask | self.given
 
     @cached_property
-    def _kept(self) -> tuple[Indices, Indices]:
+    def _kept(self) -> tuple[Counts, Counts]:
         """The terms that some equation has or that others are made from, and the functions in them."""
         terms = self.terms
         used = np.asarray(self.there.any(axis=1))
@@ -150,18 +146,18 @@ class SparseField:
         )  # fmt: skip
 
     @cached_property
-    def _small_parameters(self) -> tuple[Indices, Indices]:
+    def _small_parameters(self) -> tuple[Counts, Counts]:
         chosen, whose = self.parameters
         kept, functions = self._kept
         return np.where(whose >= 0, np.searchsorted(kept, chosen), np.searchsorted(functions, chosen)), whose
 
-    def steps(self, tableau: Tableau, points: Array, substeps: int | Indices) -> Array:
+    def steps(self, tableau: Tableau, points: Array, substeps: int | Counts) -> Array:
         """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
         counts = _each(substeps, len(points))
         return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, counts))
 
     def tangents(
-        self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
+        self, tableau: Tableau, points: Array, substeps: int | Counts, free: bool = True
     ) -> tuple[Array, Array]:
         """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/flow.pyx`)."""
         chosen, whose = self._small_parameters
@@ -192,7 +188,7 @@ class SparseField:
         shapes = [np.stack([each[functions] for each in alike]) for alike in zip(*own, strict=True)]
         return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
 
-    def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
+    def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Counts:
         """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.
 
         tolerance: one for all, or (variables,), in standard deviations.
@@ -216,7 +212,7 @@ def movable(kind: int, shape: Array) -> list[int]:
     return [*([] if kind in _FIXED_SHIFTS else [-1]), *there.tolist()]
 
 
-def _each(substeps: int | Indices, count: int) -> Indices:
+def _each(substeps: int | Counts, count: int) -> Counts:
     return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 

@@ -12,8 +12,8 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Counts
 from prophecy.laws.context import Units
 from prophecy.laws.equations import Argument, Equations, Term
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
@@ -25,7 +25,6 @@ from prophecy.laws.sparse import eliminated
 if TYPE_CHECKING:
     from prophecy.laws.fitted import FittedFlow
 
-Array = NDArray[np.float64]
 
 # How each kind of function in `flow.py` is written.
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
@@ -224,9 +223,7 @@ def _needed(whole: Equations, seen: int) -> Equations:
     )
 
 
-def _expanded(
-    value: Array, root: Array, powers: NDArray[np.int64], centres: Array, significant: float
-) -> tuple[Term, ...]:
+def _expanded(value: Array, root: Array, powers: Counts, centres: Array, significant: float) -> tuple[Term, ...]:
     """Terms in the variables themselves from those in variables less a centre, by the binomial theorem.
 
     value: (terms,), root: (terms, parameters), a square root of their covariance. Expanding is linear in the

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
 from prophecy.laws.assimilation import known as known_of
 from prophecy.laws.context import Context
@@ -29,9 +29,6 @@ from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.to_equations import FoundSystem
 from prophecy.laws.weak_form import Budget, WeakForm, roughness, smoothed
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
 

@@ -5,23 +5,18 @@ smooth path through noisy samples, or the polynomial through exact ones around. 
 they explain most of what known terms leave.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
 from prophecy.laws.sparse import SparseField, eliminated, movable
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
@@ -37,7 +32,7 @@ class Budget:
     left: float = np.inf
 
 
-def roughness(values: Array, seen: NDArray[np.bool_] | None = None) -> Array:
+def roughness(values: Array, seen: Mask | None = None) -> Array:
     """The noise of each variable, (variables,): the median size of high differences, which smooth signals lack.
 
     Differences of order p of white noise have its standard deviation times sqrt(C(2p, p)); the least over the orders is
@@ -50,7 +45,7 @@ def roughness(values: Array, seen: NDArray[np.bool_] | None = None) -> Array:
     return np.array([_of_seen(column, each) for column, each in zip(values.T, there.T, strict=True)])
 
 
-def _of_seen(column: Array, seen: NDArray[np.bool_]) -> float:
+def _of_seen(column: Array, seen: Mask) -> float:
     """The same of one variable, from samples in a row that were all observed; of all where such rows are too few."""
     found = []
     for order, rest in _high_differences(column):

@@ -15,15 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from prophecy import discretize
+from prophecy._arrays import Array
 from prophecy.bases import Basis
 from prophecy.engines.torch_scan import transformed
 from prophecy.system import System
-
-Array = NDArray[np.float64]
 
 RULES = {rule.__name__: rule for rule in (
     discretize.lines, discretize.foh, discretize.zoh, discretize.bilinear, discretize.backward, discretize.euler,

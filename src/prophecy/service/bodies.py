@@ -12,12 +12,10 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import Query
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.service.errors import Problem, bad, shown
 from prophecy.service.settings import Settings
-
-Array = NDArray[np.float64]
 
 TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")  # usual ones: JSON refuses all but the first
 ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'

@@ -1,7 +1,5 @@
 """`prophecy serve --demo`: five living streams, disturbed now and then, so that a newcomer sees the page at work."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

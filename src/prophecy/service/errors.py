@@ -1,7 +1,5 @@
 """Answers that refuse: what was wrong, where, and the way out. None of them holds a path of the machine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

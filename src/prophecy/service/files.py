@@ -1,7 +1,5 @@
 """Parts of the page, from the package itself and from Plotly's; nothing comes from a network."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

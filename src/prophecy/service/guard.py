@@ -6,8 +6,6 @@ loopback, so there two more things are checked: the Host must be a name of loopb
 With a token neither trick helps: browsers do not send it on their own, and other origins cannot read it.
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import re

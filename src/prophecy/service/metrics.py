@@ -1,7 +1,5 @@
 """Counters of the service in the text format Prometheus reads."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Every limit of the service, with its unit and its reason."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 KB, MB = 2**10, 2**20  # bytes

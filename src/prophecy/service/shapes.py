@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from prophecy._arrays import Array
 
 if TYPE_CHECKING:
     from prophecy._forecast import Forecast
@@ -142,7 +143,7 @@ def event_of(event: Event) -> dict[str, Any]:
     return shaped("Event", event, time=stamps(event.time, event.dated)[0])
 
 
-def forecast_of(forecast: Forecast, key: str, times: NDArray[np.float64], dated: bool) -> dict[str, Any]:
+def forecast_of(forecast: Forecast, key: str, times: Array, dated: bool) -> dict[str, Any]:
     """A forecast with its fan. times: when each step is due."""
     fan = {f"{q:g}": listed(forecast.quantile(q)) for q in FAN}
     about = {"key": key, "horizon": len(times), "time": stamps(times, dated), "words": forecast.explain()}

@@ -1,7 +1,5 @@
 """Text tables as bodies: read by the one reader there is (`frames.table`), as columns of keys, times and values."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

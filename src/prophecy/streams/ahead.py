@@ -11,18 +11,14 @@ the sum of |prediction - copy| over predictions not judged yet. An error can exc
 every later time: the mean absolute error is never more than `allowed` above that of copying, on any series whatsoever.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
 from prophecy.streams.members import AHEAD_MEMBERS
 from prophecy.streams.rows import fresh, rings
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
-
-Array = NDArray[np.float64]
 
 
 class Ahead:

@@ -1,17 +1,14 @@
 """Arguments of `Prophecy`, checked before anything is changed."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks
+from prophecy._arrays import Array
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
-
-Array = NDArray[np.float64]
 
 
 def as_moments(value: ArrayLike, channels: int | None, refuse_gaps: bool) -> Array:

@@ -1,8 +1,6 @@
 """The channels of a `Prophecy`: the four arrays that hold all they have learned, and the calls of compiled code on
 them."""
 
-from __future__ import annotations
-
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -12,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks, _machine
+from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
 from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
-
-Array = NDArray[np.float64]
 
 WORTH_THREADS = 20_000
 """Values from which on several series are run in threads: some 40 ms of work, against 0.1 ms to start them."""

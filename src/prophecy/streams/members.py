@@ -9,8 +9,6 @@ so the bank is driven by differences alone: an offset of 1e9 changes nothing, an
 signal moves within the window instead of where it stands. A readout exact for constants needs no D beside it.
 """
 
-from __future__ import annotations
-
 from math import log
 from statistics import NormalDist
 from typing import NamedTuple

@@ -8,9 +8,10 @@ import os
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks, _files
+from prophecy._arrays import Array
 from prophecy._forecast import Forecast
 from prophecy.frames.collect import read
 from prophecy.frames.source import Source, is_frame
@@ -23,7 +24,6 @@ from prophecy.streams.track import Followed
 if TYPE_CHECKING:
     from prophecy.streams.channels import Channels
 
-Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
 GROUP = 256

@@ -1,20 +1,16 @@
 """Readouts of the members: exact ones of least noise, their slopes, noise gains and leading errors, and the prior."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact_readout import exact, noise_gain
 from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SEASONAL, SHORT, SOLVED, WINDOWS
-
-Array = NDArray[np.float64]
 
 
 class Member(NamedTuple):

@@ -6,8 +6,6 @@ is one line: the dtype, the check, the table of docs/record.md and the C struct 
 NumPy: tools/structs.py writes the C structs when the package is built, `rows` makes dtypes of the same lists.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from math import prod
 from typing import Any, NamedTuple

@@ -1,12 +1,11 @@
 """Arrays of what streams know: fresh ones, and the check of those from a file, before any number reaches the step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy.streams import members as m
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import RECENT, RING, SHORTEST
@@ -30,7 +29,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     return records
 
 
-def rings(count: int) -> NDArray[np.float64]:
+def rings(count: int) -> Array:
     """Room for the last `RING` values of `count` streams: (count, RING); memory is taken as it is written to."""
     return np.zeros((count, RING))
 

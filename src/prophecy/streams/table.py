@@ -1,7 +1,5 @@
 """The constants of the step in one record, for compiled code: what follows from the members, and all settings."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any

@@ -6,12 +6,10 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prophecy._arrays import Array
 from prophecy._renamed import renamed
 from prophecy.frames.source import Source
-
-Array = NDArray[np.float64]
 
 
 class Track(NamedTuple):

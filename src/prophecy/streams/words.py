@@ -1,7 +1,5 @@
 """`Prophecy.explain`: what a stream is predicted from, in words and numbers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -10,9 +10,9 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _checks, evaluation
+from prophecy._arrays import Array
 from prophecy._forecast import Failure, Forecast
 from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
@@ -23,7 +23,6 @@ from prophecy.tables.forecasting import Asked, Bounds, Progress, Season, shown
 if TYPE_CHECKING:
     from prophecy.forecasting.settings import Settings as ForecastSettings
 
-Array = NDArray[np.float64]
 Model = Callable[
     [Array, int, float, int], Any
 ]  # (context, horizon, level, season), (time,) alone -> what `_made` takes
@@ -223,8 +222,8 @@ def _rival(
         return Failure(cut, error)
     if source.single:
         return found[0]
-    parts = (np.stack([getattr(one, name) for one in found], axis=1) for name in ("point", "lower", "upper"))
-    return Forecast(*parts, level, title)
+    point, lower, upper = np.array([[one.point, one.lower, one.upper] for one in found]).transpose(1, 2, 0)
+    return Forecast(point, lower, upper, level, title)
 
 
 def _made(found: Any, horizon: int, level: float, title: str) -> Forecast:
@@ -235,7 +234,8 @@ def _made(found: Any, horizon: int, level: float, title: str) -> Forecast:
     if len(arrays) not in (1, 3) or any(array.shape != (horizon,) for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"a model must return ({horizon},) numbers, or mean, lower and upper, got {shapes}")
-    return Forecast(*(arrays * 3)[:3], level, title)
+    point, lower, upper = (arrays * 3)[:3]
+    return Forecast(point, lower, upper, level, title)
 
 
 def _scored(

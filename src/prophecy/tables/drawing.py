@@ -1,7 +1,5 @@
 """Panels drawn by matplotlib, without touching the user's settings, or by Plotly, as a figure or a page of its own."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -12,9 +12,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import _checks
+from prophecy._arrays import Array
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.frames.align import Aligned
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # models are loaded when the data have been read: a file that
     from prophecy.forecasting.own import Fit
     from prophecy.forecasting.settings import Settings as ForecastSettings
 
-Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
@@ -127,7 +126,8 @@ class Asked:
         return partial(_solved, horizon=self.horizon, level=self.level, bounds=self.bounds, settings=settings)
 
     def one(self, source: Source) -> Forecast:
-        return _dressed(self.solver()(self.task(source)), source)
+        made: Forecast = _dressed(self.solver()(self.task(source)), source)
+        return made
 
     def many(
         self, sources: Mapping[Key, Source | Exception], jobs: int | None = None,
@@ -223,8 +223,9 @@ def forecast_many(
     sources: dict[Key, Source | Exception] = {}
     if is_table(data):
         sources = split(data, key, time, columns, duplicates, keep=True)
-        if all(isinstance(source, Exception) for source in sources.values()):
-            raise next(iter(sources.values()))
+        errors = [source for source in sources.values() if isinstance(source, Exception)]
+        if len(errors) == len(sources):
+            raise errors[0]
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     elif not isinstance(data, Sequence | np.ndarray | Mapping) or isinstance(data, bytes):
@@ -245,7 +246,7 @@ def _solved(task: Task | Exception, horizon: int, level: float, **options: Any) 
     from prophecy.forecasting import forecast as solve
     from prophecy.forecasting.context import check_variables
 
-    if isinstance(task, Exception):
+    if not isinstance(task, Task):
         raise task
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _files
+from prophecy._arrays import Array
 from prophecy._forecast import Failure, Forecast
 from prophecy.frames.names import for_html
 from prophecy.frames.source import Source
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from prophecy.streams.track import Followed
     from prophecy.tables.backtesting import Backtest
 
-Array = NDArray[np.float64]
 Colours = dict[str, str]
 Where = str | os.PathLike[str] | None
 
