@@ -172,6 +172,9 @@ class WeakForm:
         """What is left, (functions, steps), beside the known terms and one function at a time with its factors."""
         terms = flow.polynomial_terms(self.path.shape[1], 0, functions, 1)
         values = flow.features(terms, self.path)[:, 1:]
+        for place, jump in ((i, f.sums(self.path)) for i, f in enumerate(functions) if f.kind == SIGN):
+            # A jump is its mean over a sample, which moves with the jump's place.
+            values[:, place] = np.clip(2 * jump / np.maximum(np.abs(np.gradient(jump)), 1e-300), -1.0, 1.0)
         added = self.integrated((values[:, :, None] * factors[:, None]).reshape(len(values), -1))
         size = np.linalg.norm(added, axis=0)
         added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
