@@ -82,7 +82,12 @@ def test_the_page_of_benchmarks_names_every_result_file():
     assert named == {*BENCHMARKS}
 
 
-def test_the_files_that_the_page_of_words_names_are_in_the_package():
-    named = re.findall(r"`([\w/]+\.pyx?)`", (DOCS / "notation.md").read_text())
-    assert len(named) > 30
-    assert [name for name in named if not (ROOT / "src" / "prophecy" / name).is_file()] == []
+def test_the_source_files_that_pages_name_are_there():
+    there = [path for folder in ("src", "tests", "benchmarks", "reproduction", "examples", "tools", "docs")
+             for path in (ROOT / folder).rglob("*.py*")]  # fmt: skip
+    named = {(page.name, name) for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
+             for name in re.findall(r"`((?!commands/NAME)[\w/]+\.pyx?)`", page.read_text())}  # fmt: skip
+    assert len(named) > 80
+    assert [
+        each for each in sorted(named) if not any(f"/{path}".endswith(f"/{each[1]}") for path in map(str, there))
+    ] == []

@@ -18,7 +18,7 @@ BEYOND = 30.0  # standard deviations: a path of whatever model that far out does
 
 @dataclass(frozen=True)
 class FunctionSettings:
-    """Which functions are looked for, and how (`families.py`, `quotients.py`).
+    """Which functions are looked for, and how (`families.py`).
 
     Chosen on the development systems and on 84 other flows of dysts.
     """
