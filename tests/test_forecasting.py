@@ -315,7 +315,7 @@ def test_codes_for_missing_values_are_set_aside_and_named():
     y[R(1).choice(960, 20, replace=False)] = -9999.0
     ahead = forecast(y, 24)
     assert ((ahead.lower > 5) & (ahead.upper < 35)).all()
-    assert "-9999" in ahead.explain()
+    assert "-9999 looks like a mark for missing and was taken as one, 20 times" in ahead.explain()
 
 
 def test_rare_events_have_one_distribution():

@@ -1,5 +1,7 @@
 """A context made ready: checked, outliers set aside, gaps filled, constant variables set aside, scaled, thinned."""
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +15,7 @@ from prophecy.laws.context import Context, Rows, Units, fastest_period
 LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 """Largest magnitude taken: squares of values ten decades beyond it are still numbers."""
 
+_MARK = 3  # times that the same wild value stands there: no coincidence
 _MOST_VARIABLES = 64  # beyond it the error asks whether the table is (variables, time)
 
 
@@ -66,18 +69,23 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
 
 
 def _set_aside(raw: Array, aside: Mask) -> list[str]:
-    """Which values are left out of everything."""
-    if not aside.any():
-        return []
-    several = raw.shape[1] > 1
+    """Which values are left out of everything: a mark for missing by how often it stands there, others one by one."""
+    found, several = list(zip(np.argwhere(aside), raw[aside], strict=True)), raw.shape[1] > 1
+    often = Counter(float(value) for _, value in found)
+    marks = {value: times for value, times in often.items() if times >= _MARK}
+    notes = [
+        f"{value:.6g} looks like a mark for missing and was taken as one, {n} times." for value, n in marks.items()
+    ]
     named = [
-        f"{raw[place, variable]:.6g} at position {place}" + (f" of variable {variable}" if several else "")
-        for place, variable in np.argwhere(aside)
+        f"{value:.6g} at position {place}" + (f" of variable {variable}" if several else "")
+        for (place, variable), value in found
+        if value not in marks
     ]
-    looks, were = ("looks like an outlier", "was") if len(named) == 1 else ("look like outliers", "were")
-    return [
-        f"{_count(len(named), 'value')} far from everything around {looks} and {were} set aside: {', '.join(named)}."
-    ]
+    if named:
+        looks, were = ("looks like an outlier", "was") if len(named) == 1 else ("look like outliers", "were")
+        far = f"{_count(len(named), 'value')} far from everything around {looks} and {were} set aside"
+        notes.append(f"{far}: {', '.join(named)}.")
+    return notes
 
 
 def _count(number: int, noun: str) -> str:
