@@ -5,6 +5,7 @@ out. *state*: parameters known too, only the trajectory is solved for; *paramete
 coefficients are not. Both are followed from the last state, as ours is.
 """
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from benchmarks.forecast_dev import CONTEXT, scores, seed
 from benchmarks.harness import DATA, Array, Benchmark, Options, Result, grouped
 from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
-from prophecy.laws import search
+from prophecy.laws.flows import Search
 from prophecy.laws.problem import Problem
 
 NOISES, KINDS = (0.01, 0.05), {"state": True, "parameters": False}
@@ -22,7 +23,10 @@ NOISES, KINDS = (0.01, 0.05), {"state": True, "parameters": False}
 
 def known(model: Any, values: Array, noise: float, fixed: bool, steps: int) -> Array:
     """The path that goes on from the trajectory of the known law through the values."""
-    problem = Problem(model.field, values, np.ones_like(values), np.full(values.shape[1], noise), values.copy(), fixed)
+    field = model.field
+    if fixed:
+        field = replace(field, mask=np.zeros_like(field.mask), given=field.there)
+    problem = Problem(field, values, np.ones_like(values), np.full(values.shape[1], noise), values.copy())
     for looseness in DEFAULT.laws.stages[1:]:
         problem.at(looseness)
         problem.improve(8, 1e-3)
@@ -37,7 +41,7 @@ def one(job: tuple[str, Array]) -> list[Result]:
     clean, truth = whole[:CONTEXT], whole[CONTEXT:]
     context = read(clean, DEFAULT)
     with np.errstate(all="ignore"):
-        model = search.whole(context)
+        model = Search(context.values, context.observed, context.units).best()
     if model is None or not model.exact or context.stride != 1 or context.values.shape[1] != clean.shape[1]:
         return []
     rows = []

@@ -14,7 +14,7 @@ from prophecy.laws import flow
 from prophecy.laws.context import Units, monomial_count
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
-from prophecy.laws.flows import Search, fit_flow
+from prophecy.laws.flows import Search
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import integrated, roughness, smoothed
 
@@ -130,7 +130,7 @@ def test_assimilation_reaches_the_noise_and_keeps_few_terms():
     centre, scale = raw.mean(axis=0), raw.std(axis=0)
     values = (raw - centre) / scale
     noisy = values + noise * np.random.default_rng(0).standard_normal(values.shape)
-    found = fit_flow(noisy[:480], np.ones(480, dtype=np.bool_), Units(centre, scale))
+    found = Search(noisy[:480], np.ones(480, dtype=np.bool_), Units(centre, scale)).best()
     assert found is not None
     assert 0.9 * noise < found.residual < 1.1 * noise
     assert found.conclusive

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prophecy._arrays import Array, Mask
+from prophecy._arrays import Array
 from prophecy.laws.flow import FOURTH, RECIPROCAL
 from prophecy.laws.problem import Problem, Steps, least_noise, one_step
 from prophecy.laws.select_terms import widened
@@ -67,7 +67,7 @@ def assimilate(
     laws: LawSettings = LAWS,
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`. budget: the work it may do."""
-    allowed = field.mask
+    family = field
     noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
     if not seen[:, visible].all():
@@ -76,20 +76,20 @@ def assimilate(
     states = np.where(field.own, smoothed(values, noise), values)
     field, noise = _start(field, values, states, noise, laws)
     noise = np.maximum(noise, least_noise(noise, laws))
-    problem = Problem(field, values, seen, noise, states, laws=laws)
+    problem = Problem(field, values, seen, noise, states, laws)
     problem.budget = budget or Budget()
-    problem.choice = _choice(allowed, laws)
+    problem.allow(family.mask)
     best, falling = None, 0
-    few = allowed.sum() <= laws.most_parameters
+    few = family.coefficients <= laws.most_parameters
     for looseness in laws.stages:
         if looseness == laws.one_trajectory and RECIPROCAL in field.terms.kinds:
-            problem.field, wide = widened(problem.field, problem.field.with_mask(allowed))
-            allowed, problem.choice = wide.mask, _choice(wide.mask, laws)
+            problem.field, wide = widened(problem.field, problem.field.with_mask(family.mask))
+            problem.allow(wide.mask)
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
         if looseness < laws.stages[0]:
-            problem.select(allowed, again=few or looseness == laws.stages[1])
+            problem.select(again=few or looseness == laws.stages[1])
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
@@ -102,11 +102,6 @@ def assimilate(
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = known(problem, evidence)
     return best
-
-
-def _choice(allowed: Mask, laws: LawSettings) -> float:
-    """Nats that a term costs because it was chosen among all that an equation may have."""
-    return laws.choice * float(np.log(max(allowed.sum() / max(allowed.any(axis=0).sum(), 1), 1.0)))
 
 
 def known(problem: Problem, evidence: float) -> Assimilated:

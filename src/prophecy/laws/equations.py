@@ -120,15 +120,9 @@ class Equations:
         def printed(terms: Sequence[Term]) -> tuple[Term, ...]:
             error = max(t.error for t in terms) if (paired := self._paired(terms)) else 0.0
             size = abs(terms[0].coefficient) if paired else 0.0
-            return tuple(
-                replace(
-                    t,
-                    coefficient=float(
-                        self._number(np.copysign(size or t.coefficient, t.coefficient), error or t.error)
-                    ),
-                )
-                for t in terms
-            )
+            signed = [np.copysign(size or t.coefficient, t.coefficient) for t in terms]
+            numbers = [self._number(one, error or t.error) for one, t in zip(signed, terms, strict=True)]
+            return tuple(replace(t, coefficient=float(n)) for t, n in zip(terms, numbers, strict=True))
 
         functions = tuple(replace(each, terms=printed(each.terms)) for each in self.functions)
         return replace(self, terms=tuple(map(printed, map(_ordered, self.terms))), functions=functions)

@@ -53,6 +53,10 @@ class Search:
     def _finest(self) -> bool:
         return bool(self._rough.max() < self._laws.clean)
 
+    def best(self) -> FittedFlow | None:
+        """The field of powers, through exact samples if there is one, or the best of all."""
+        return self.exact_powers() or self.others()
+
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
         return self._exact(self._fields[:2], self._work)
@@ -191,14 +195,6 @@ class Search:
 
 def _with_functions(found: FittedFlow | None) -> bool:
     return found is not None and len(found.field.terms.kinds) > 0 and found.conclusive
-
-
-def fit_flow(
-    values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS, clocked: bool = False
-) -> FittedFlow | None:
-    """The whole search at once."""
-    search = Search(values, known, units, phases, laws, clocked)
-    return search.exact_powers() or search.others()
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:

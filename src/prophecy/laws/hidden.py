@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -85,44 +86,29 @@ class Search:
     @property
     def misfit(self) -> float:
         """Root mean square distance between the flow's ends and the next states, in standard deviations."""
-        return self._misfit(self.field, self.states, self._counts())
+        return self._misfit(self._counts(), (self.field, self.states))
 
     def improve(self, steps: int, enough: float, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
         self.reached = np.inf
         for first in range(0, steps, 4):
             self.standardise()
-            counts, before = self._counts(), self.reached
-
-            def misfit(point: Point, counts: Counts = counts) -> float:
-                return self._misfit(*point, counts)
-
-            def linearise(point: Point, counts: Counts = counts) -> Callable[[float], list[Point]] | None:
-                return self._linearised(*point, counts, enough)
-
-            point, self.reached, self.damping = descend(
-                (self.field, self.states),
-                misfit,
-                linearise,
-                min(4, steps - first),
-                least_gain,
-                self.damping,
-                _PACE,
-                1e-6,
+            counts, before, count = self._counts(), self.reached, min(4, steps - first)
+            misfit, linearise = partial(self._misfit, counts), partial(self._linearised, counts, enough)
+            (self.field, self.states), self.reached, self.damping = descend(
+                (self.field, self.states), misfit, linearise, count, least_gain, self.damping, _PACE, 1e-6
             )
-            self.field, self.states = point
             if not enough <= self.reached < (1 - least_gain) * before:
                 break
         self.standardise()
         return self.reached
 
-    def _linearised(
-        self, field: SparseField, states: Array, counts: Counts, enough: float
-    ) -> Callable[[float], list[Point]] | None:
+    def _linearised(self, counts: Counts, enough: float, point: Point) -> Callable[[float], list[Point]] | None:
         """Where steps from here lead, for any damping; None where the field leads nowhere, or the misfit is low enough.
 
         With each step goes its second-order correction, tried first where it is small against the step.
         """
+        field, states = point
         ends, tangent = field.tangents(self.tableau, states[:-1], counts)
         defects, v = ends - states[1:], states.shape[1]
         size = float(np.sqrt(np.mean(defects**2)))
@@ -133,7 +119,7 @@ class Search:
             damping, ahead = max(damping, 1e-6), 0.1
             shift, change = damped_step(tangent, defects, self.seen, damping)
             found = [(field.moved(change), states + shift)]
-            nearby = self._defects(field.moved(ahead * change), states + ahead * shift, counts)
+            nearby = self._defects(counts, field.moved(ahead * change), states + ahead * shift)
             along = (tangent[:, :, :v] @ shift[:-1, :, None])[..., 0] + tangent[:, :, v:] @ change - shift[1:]
             bend = 2 / ahead * ((nearby - defects) / ahead - along)
             if np.isfinite(bend).all():
@@ -150,11 +136,11 @@ class Search:
             return np.ones(len(self.states) - 1, dtype=np.int64)
         return self.field.substeps(self.tableau, self.states[:-1], self.tolerance)
 
-    def _misfit(self, field: SparseField, states: Array, counts: Counts) -> float:
-        size = float(np.sqrt(np.mean(self._defects(field, states, counts) ** 2)))
+    def _misfit(self, counts: Counts, point: Point) -> float:
+        size = float(np.sqrt(np.mean(self._defects(counts, *point) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def _defects(self, field: SparseField, states: Array, counts: Counts) -> Array:
+    def _defects(self, counts: Counts, field: SparseField, states: Array) -> Array:
         return np.asarray(field.steps(self.tableau, states[:-1], counts) - states[1:])
 
     def standardise(self) -> None:
@@ -212,10 +198,8 @@ class Search:
     def _problem(self, values: Array, held: float) -> Problem:
         """held: the weight of hidden variables against what is seen."""
         noise = self.noise or max(self.misfit, _ROUNDING)
-        weights = np.where(np.arange(values.shape[1]) < self.seen, 1.0, held)
-        return Problem(
-            self.field, values, np.broadcast_to(weights, values.shape), np.full(values.shape[1], noise), self.states
-        )
+        weights = np.broadcast_to(np.where(np.arange(values.shape[1]) < self.seen, 1.0, held), values.shape)
+        return Problem(self.field, values, weights, np.full(values.shape[1], noise), self.states)
 
     @np.errstate(all="ignore")
     def known(self, looseness: float) -> Assimilated | None:

@@ -95,7 +95,7 @@ def _followed(
     units = Units(np.append(context.units.centre, np.zeros(count)), np.append(context.units.scale, np.ones(count)))
     known = np.ones(len(model.end), dtype=np.bool_)
     joined = replace(context, values=model.end, known=known, units=units)
-    decided = trajectory.decide(joined, model, steps, model.laws, wider)
+    decided = trajectory.decide(joined, model, steps, wider)
     if decided is None or np.abs(decided.path[:, : search.seen]).max() > BEYOND:
         return None
     if not decided.foretold:  # many fields with hidden variables pass through noise

@@ -98,8 +98,8 @@ def _solved(columns: Array, target: Array, weight: Array) -> Array:
     return np.asarray(np.linalg.solve(normal, weighed @ np.broadcast_to(target, weight.shape)[..., None])[..., 0])
 
 
-def scan(pair: Pair, directions: Array, degree: int) -> tuple[Array, Array, Array]:
-    """Choices of B for one pair, (choices, m + 1), the first of them B = 1, z of each, and what it leaves open.
+def scan(pair: Pair, directions: Array, degree: int) -> tuple[Array, Array]:
+    """`closing` for many choices of B, the first of them B = 1.
 
     Along each direction B vanishes at five quantiles of the samples, and beyond either end, where it has no pole.
     """
@@ -109,7 +109,7 @@ def scan(pair: Pair, directions: Array, degree: int) -> tuple[Array, Array, Arra
     zeros[:, 0], zeros[:, -1] = zeros[:, 0] - beyond, zeros[:, -1] + beyond
     along = np.column_stack([np.repeat(directions, offsets, axis=0), zeros.reshape(-1)])
     along = np.concatenate([[[0.0] * (along.shape[1] - 1) + [-1.0]], along])
-    return along, *closing(pair, along, degree)
+    return closing(pair, along, degree)
 
 
 def leaky(values: Array, time: float) -> Array:
@@ -199,10 +199,10 @@ def guesses(visible: Array, family: Family, settings: HiddenSettings) -> list[tu
     if not whole:
         return []
     scans = [scan(pair, directions(family.variables - 1), degree) for pair in whole]
-    shares = np.nan_to_num(np.stack([each[2] for each in scans]), nan=np.inf)
+    shares = np.nan_to_num(np.stack([shares for _, shares in scans]), nan=np.inf)
     kept: list[tuple[float, Array]] = []
     for i, c in zip(*np.unravel_index(np.argsort(shares, axis=None, kind="stable"), shares.shape), strict=True):
-        guess = np.concatenate([whole[i].u[seen:], scans[i][1][[c]]]).T
+        guess = np.concatenate([whole[i].u[seen:], scans[i][0][[c]]]).T
         if not np.isfinite(shares[i, c]) or len(kept) == settings.starts:
             break
         if not alike(visible, guess, [other for _, other in kept], settings.alike).any():

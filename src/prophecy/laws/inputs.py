@@ -23,7 +23,7 @@ from prophecy.laws.context import Context, Units
 from prophecy.laws.damped import solve
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH, Terms
-from prophecy.laws.flows import Search, fit_flow
+from prophecy.laws.flows import Search
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
@@ -41,7 +41,7 @@ def _joined(context: Context, columns: Array, centre: Any, scale: Any) -> Contex
 
 
 def _followed(
-    context: Context, model: FittedFlow | None, count: int, steps: int, settings: Settings, *words: str, **label: Any
+    context: Context, model: FittedFlow | None, count: int, steps: int, *words: str, **label: Any
 ) -> Decided | None:
     """The forecast of a law whose last `count` variables are inputs; None where there is no law or no equation of
     the others has an input in it. words: method and note; label: what the law's equations are told (`FoundSystem`)."""
@@ -51,7 +51,7 @@ def _followed(
     columns = flow.powers(model.field.terms)[:, variables : variables + count]
     if not model.field.there[columns.any(axis=1), :variables].any():
         return None
-    decided = trajectory.decide(context, model, steps, settings.laws)
+    decided = trajectory.decide(context, model, steps)
     if decided is None:
         return None
     system = None if decided.system is None else replace(decided.system, **label)
@@ -78,7 +78,7 @@ def decide(context: Context, names: Sequence[str], values: Array, steps: int, se
     driven = _joined(context, inputs[:past], centre, scale)
     model = Search(driven.values, driven.observed, driven.units, laws=laws).with_inputs(inputs)
     label = tuple(name for name, varies in zip(names, there, strict=True) if varies)
-    decided = _followed(driven, model, inputs.shape[1], steps, settings, "field with inputs", inputs=label)
+    decided = _followed(driven, model, inputs.shape[1], steps, "field with inputs", inputs=label)
     return None if decided is None or decided.system is None else decided
 
 
@@ -94,7 +94,7 @@ def of_second_order(context: Context, steps: int, settings: Settings) -> Decided
     seen = np.column_stack([turning.observed[:, 0], np.zeros(len(slope), dtype=np.bool_)])
     search = Search(turning.values, seen, turning.units, laws=laws)
     model = search.of(families.of_second_order(search.units))
-    decided = _followed(turning, model, 1, steps, settings, "field by assimilation", second=True)
+    decided = _followed(turning, model, 1, steps, "field by assimilation", second=True)
     return None if decided is None or decided.system is None else decided
 
 
@@ -120,8 +120,8 @@ def drifting(context: Context, steps: int, settings: Settings) -> Decided | None
         return None
     rows = np.arange(len(context.values), dtype=np.float64)
     timed = _joined(context, (rows - rows.mean()) / rows.std(), rows.mean(), rows.std())
-    model = fit_flow(timed.values, timed.known, timed.units, laws=settings.laws, clocked=True)
-    return _followed(timed, model, 1, steps, settings, "field with a drift", _DRIFT, clocked=True)
+    model = Search(timed.values, timed.known, timed.units, laws=settings.laws, clocked=True).best()
+    return _followed(timed, model, 1, steps, "field with a drift", _DRIFT, clocked=True)
 
 
 def unexplained(values: Array, degree: int = 2, told: float = 0.0) -> float:
@@ -151,7 +151,7 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
     if not left < settings.input_left:
         return None
     ready = _phases(context, frequency)
-    model = fit_flow(ready.values, ready.known, ready.units, phases=1, laws=laws)
+    model = Search(ready.values, ready.known, ready.units, phases=1, laws=laws).best()
     error = 0.0
     if model is not None and not model.exact:
         error = min(Remainder(values, terms).error(frequency) for terms in forms)
@@ -159,7 +159,7 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
         ready, frequency, model = _tuned(context, ready, frequency, model)
     period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
-    return _followed(ready, model, 2, steps, settings, "field with hidden forcing", note, drive=(frequency, error))
+    return _followed(ready, model, 2, steps, "field with hidden forcing", note, drive=(frequency, error))
 
 
 def _phases(context: Context, frequency: float) -> Context:
@@ -222,14 +222,13 @@ class Remainder:
         return float(np.sqrt(2 * here / (self.rest.size * max(bend, 1e-300))))
 
 
-def strongest(values: Array, periods: float, terms: Terms | None = None) -> tuple[float, float]:
+def strongest(values: Array, periods: float, terms: Terms) -> tuple[float, float]:
     """Radians a sample of the sinusoid that explains most of what a field leaves, and the share that is left then.
 
-    The field has the given terms, all of degree 3 where None. The frequency is near the highest peak of the spectrum of
-    what the field leaves, or, where the response has settled to the period of the forcing and hides it, of the later
-    rises. periods: that it has at least in the series.
+    The frequency is near the highest peak of the spectrum of what the field leaves, or, where the response has settled
+    to the period of the forcing and hides it, of the later rises. periods: that it has at least in the series.
     """
-    beside = Remainder(values, terms or flow.polynomial_terms(values.shape[1], 3))
+    beside = Remainder(values, terms)
     steps, peaks = len(beside.rest), []
     for columns in (beside.rest, beside.rise[len(beside.rise) // 2 :]):
         flat = (columns - columns.mean(axis=0)) * np.hanning(len(columns))[:, None]

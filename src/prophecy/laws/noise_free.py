@@ -1,6 +1,9 @@
 """Fields that take every sample to the next up to rounding: where there is no noise, every sample is a state."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -96,87 +99,105 @@ def step_by_step(
                 break
         if not _most(rest, exact) < exact.rounding:
             return None
-    family = field
-    field, rest = _thinned(field, steps, substeps, rest, exact)
-    short, rest = _shortened(field, family, steps, substeps, rest, exact)
-    last, rest = _weighed(short, steps, substeps, rest, exact)
-    explained = (_typical(rest, exact) == rest).all(axis=1)
+    solved = _Solved(field, rest, steps, substeps, exact).thinned()
+    short = solved.shortened(field)
+    last = short.weighed()
+    explained = (last.typical == last.rest).all(axis=1)
     different = np.unique(np.column_stack(steps)[explained], axis=0)
-    if not 0 < 2 * last.count <= len(different) * rest.shape[1]:
+    if not 0 < 2 * last.field.count <= len(different) * rest.shape[1]:
         return None
-    return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
+    return last.taken(values, chosen=short is not solved)
 
 
-def _taken(
-    field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
-) -> Assimilated:
-    """A field whose states are the samples; what it leaves says how well its parameters are known."""
-    typical = _typical(rest, exact)
-    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), exact.least)
-    freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
-    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
-    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
-    stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
-    return Assimilated(field, values, noise, 0.0, freedom, last, evidence, np.maximum(stray, noise))
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """A field solved from single steps, and what it leaves of each, (steps, variables)."""
 
+    field: SparseField
+    rest: Array
+    steps: Steps
+    substeps: Counts
+    exact: ExactSettings
 
-def _thinned(
-    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
-) -> tuple[SparseField, Array]:
-    """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
-    for sure in (25 * exact.sure, 25 * exact.sure, exact.sure, exact.sure):
-        if not field.count:
-            break
-        level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
-        freedom = _freedom(field, steps, substeps) * level
-        terms = np.arange(field.count) < field.coefficients
-        value, _, alive = eliminated(field.vector, freedom, terms, sure * np.log(rest.size), field.coefficients)
-        if (alive == terms).all():
-            continue
-        trial, there = one_step(field.only(alive, value), steps, EIGHTH, substeps, 3, far=exact.close)
-        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
-            field, rest = trial, there
-    return field, rest
+    @cached_property
+    def typical(self) -> Array:
+        """What is left without the few steps that no fixed number of substeps follows."""
+        return np.asarray(np.where(np.abs(self.rest) < 10 * _most(self.rest, self.exact), self.rest, 0.0))
 
+    @property
+    def level(self) -> float:
+        """The root mean square of that."""
+        return float(np.sqrt(np.mean(self.typical**2)))
 
-def _shortened(
-    field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
-) -> tuple[SparseField, Array]:
-    """The field with the fewest terms where its family's are combinations of each other along the samples.
+    def again(self, field: SparseField, iterations: int) -> _Solved:
+        """Another field, solved from the same steps."""
+        field, rest = one_step(field, self.steps, EIGHTH, self.substeps, iterations, far=self.exact.close)
+        return replace(self, field=field, rest=rest)
 
-    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
-    """
-    level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
-    enough = max(1.5 * level, exact.negligible)
-    found, wide = widened(field, family)
-    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
-        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible))
-        if trial is None:
-            continue
-        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close)
-        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
-            return _thinned(trial, steps, substeps, there, exact)
-    return field, rest
+    def tangent(self) -> Array:
+        """The derivatives of every step with the parameters: (steps, variables, parameters)."""
+        ends = self.field.tangents(FOURTH, self.steps.before, np.maximum(2, self.substeps))
+        return ends[1][:, :, self.field.terms.variables :]
 
+    def freedom(self) -> Array:
+        """A square root of the covariance of the parameters; steps that leave say nothing about them."""
+        system = self.tangent().reshape(self.rest.size, self.field.count)
+        system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)
+        return Damped(system, np.zeros(len(system)), long=True).root() * self.level
 
-def _weighed(
-    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
-) -> tuple[SparseField, Array]:
-    """The field once more, each step counted by what steps around it are missed by: whoever integrated the series was
-    more accurate where little happened."""
-    if not field.count or len(rest) < 4 * exact.around:
-        return field, rest
-    typical = _typical(rest, exact)
-    around = uniform_filter1d(typical**2, exact.around, axis=0, mode="nearest")
-    least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(typical**2, axis=0)))
-    weight = np.where(typical == rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
-    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = np.where(weight[..., None] > 0, weight[..., None] * tangent, 0.0).reshape(-1, field.count)
-    target = np.where(weight > 0, weight * rest, 0.0).reshape(-1)
-    trial = field.moved(Damped(system, target, long=True)(LEAST))
-    there = steps.missed(trial, EIGHTH, substeps)
-    better = np.mean(_typical(there, exact) ** 2) < 1.5**2 * np.mean(typical**2)
-    return (trial, there) if better else (field, rest)
+    def thinned(self) -> _Solved:
+        """The field without the terms that do nothing, the doubtful ones last."""
+        here, sure = self, self.exact.sure * np.log(self.rest.size)
+        for limit in (25 * sure, 25 * sure, sure, sure):
+            field, terms = here.field, np.arange(here.field.count) < here.field.coefficients
+            if not field.count:
+                break
+            value, _, alive = eliminated(field.vector, here.freedom(), terms, limit, field.coefficients)
+            if (alive == terms).all():
+                continue
+            trial = here.again(field.only(alive, value), 3)
+            if trial.level < max(1.5 * here.level, self.exact.negligible):
+                here = trial
+        return here
+
+    def shortened(self, family: SparseField) -> _Solved:
+        """The field with the fewest terms where its family's are combinations of each other along the samples.
+
+        Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
+        """
+        found, wide = widened(self.field, family)
+        for share in (self.exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
+            left = share * max(3 * self.level, self.exact.negligible)
+            field = shortest(found, wide, self.steps.before, left)
+            trial = None if field is None else self.again(field, 6)
+            if trial is not None and trial.level < max(1.5 * self.level, self.exact.negligible):
+                return trial.thinned()
+        return self
+
+    def weighed(self) -> _Solved:
+        """The field once more, each step counted by what steps around it are missed by: whoever integrated the series
+        was more accurate where little happened."""
+        exact, count = self.exact, self.field.count
+        if not count or len(self.rest) < 4 * exact.around:
+            return self
+        around = uniform_filter1d(self.typical**2, exact.around, axis=0, mode="nearest")
+        least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(self.typical**2, axis=0)))
+        weight = np.where(self.typical == self.rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
+        system = np.where(weight[..., None] > 0, weight[..., None] * self.tangent(), 0.0).reshape(-1, count)
+        target = np.where(weight > 0, weight * self.rest, 0.0).reshape(-1)
+        field = self.field.moved(Damped(system, target, long=True)(LEAST))
+        trial = replace(self, field=field, rest=self.steps.missed(field, EIGHTH, self.substeps))
+        return trial if trial.level < 1.5 * self.level else self
+
+    def taken(self, values: Array, chosen: bool) -> Assimilated:
+        """The field whose states are the samples; what it leaves says how well its parameters are known."""
+        rest, least = self.rest, self.exact.least
+        noise = np.maximum(np.sqrt(np.mean(self.typical**2, axis=0)), least)
+        evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * self.field.count * np.log(values.size)
+        last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), self.field.count))])
+        stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
+        stray = np.maximum(stray, noise)
+        return Assimilated(self.field, values, noise, 0.0, self.freedom(), last, evidence, stray, chosen)
 
 
 def _median(rest: Array) -> float:
@@ -186,16 +207,3 @@ def _median(rest: Array) -> float:
 def _most(rest: Array, exact: ExactSettings) -> float:
     """What all but a few of the steps miss by less than."""
     return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), exact.most_steps))
-
-
-def _typical(rest: Array, exact: ExactSettings) -> Array:
-    """Errors without the few of steps that no fixed number of substeps follows."""
-    return np.asarray(np.where(np.abs(rest) < 10 * _most(rest, exact), rest, 0.0))
-
-
-def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
-    """A square root of the covariance of the parameters when each step has an error of unit size."""
-    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = tangent.reshape(tangent.shape[0] * tangent.shape[1], tangent.shape[2])
-    system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
-    return Damped(system, np.zeros(len(system)), long=True).root()

@@ -25,31 +25,28 @@ from prophecy.laws.weak_form import Budget
 class Problem:
     """The nonlinear least-squares problem, and Gauss-Newton steps on it.
 
-    values: (time, variables); seen: 1 where observed, 0 where not. choice: nats that a term costs beyond Bayes'
-    criterion.
+    values: (time, variables); seen: 1 where observed, 0 where not. budget: the work it may do.
     """
 
     def __init__(
-        self,
-        field: SparseField,
-        values: Array,
-        seen: Array,
-        noise: Array,
-        states: Array,
-        fixed: bool = False,
-        laws: LawSettings = LAWS,
+        self, field: SparseField, values: Array, seen: Array, noise: Array, states: Array, laws: LawSettings = LAWS
     ) -> None:
         self.laws = laws
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
-        self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
+        self.looseness, self.substeps = 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
-        self.choice = 0.0
+        self.allow(field.mask)
         self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
         self._triangle = np.zeros((0, 0))
         self._sound = False
+
+    def allow(self, mask: Mask) -> None:
+        """Set the terms that equations may have. Each costs some nats because it was chosen among them."""
+        self.allowed, terms = mask, mask.sum() / max(mask.any(axis=0).sum(), 1)
+        self.choice = self.laws.choice * float(np.log(max(terms, 1.0)))
 
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
@@ -102,7 +99,7 @@ class Problem:
 
     def _linearised(self) -> bool:
         self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
-        ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
+        ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps)
         self.system = entry.eliminate(
             self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, self._tightness,
             self.laws.first_state,
@@ -155,7 +152,7 @@ class Problem:
         cost = 0.5 * self.field.count * np.log(self.seen[:, own].sum()) + self.choice * self.field.coefficients
         return float(likelihood - cost)
 
-    def select(self, allowed: Mask, again: bool) -> None:
+    def select(self, again: bool) -> None:
         """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
         share, evidence = 1.0, self.evidence()
         for _ in range(5):
@@ -175,7 +172,7 @@ class Problem:
         if self.budget.left < 0 or not again:
             return
         kept, mask = self._state(), self.field.mask
-        self.field = self.field.with_mask(allowed)
+        self.field = self.field.with_mask(self.allowed)
         if self._prune(1.0, anew=True) and (self.field.mask != mask).any():
             self.improve(5, 1e-2)
             self.rescale()

@@ -20,7 +20,7 @@ from prophecy.laws.context import Context
 from prophecy.laws.fitted import FittedFlow, nats
 from prophecy.laws.flows import Search
 from prophecy.laws.problem import most_noise
-from prophecy.laws.settings import DEFAULT, Settings
+from prophecy.laws.settings import Settings
 from prophecy.laws.trajectory import Decided
 from prophecy.laws.weak_form import roughness
 
@@ -38,21 +38,22 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     values, laws = context.values, settings.laws
     if len(values) < settings.least:
         return None
-    rough, search = float(roughness(values, context.observed).max()), _search(context, settings)
+    rough, phases = float(roughness(values, context.observed).max()), values.shape[1] - int(context.varying.sum())
+    search = Search(values, context.observed, context.units, phases, laws)
     several = len(values) >= laws.shortest and 2 <= values.shape[1] <= laws.most_variables
     grown, moved = (np.abs(values[-1] - values[0]), np.ptp(values, axis=0)) * context.units.scale[None]
     angles = (grown > 4 * np.pi) & (grown > 0.9 * moved)  # radians: round at least twice, and mostly one way
     if several and angles.any():
-        decided = trajectory.decide(context, search.of(families.of_angles(search.units, angles)), steps, laws)
+        decided = trajectory.decide(context, search.of(families.of_angles(search.units, angles)), steps)
         if decided is not None and decided.system is not None:
             return decided
     if trajectory.promising(context, laws):
         return _promising(context, search, steps, settings)
-    decided = trajectory.decide(context, search.from_slow_moments(), steps, laws) if several else None
+    decided = trajectory.decide(context, search.from_slow_moments(), steps) if several else None
     if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
         return decided  # a line obeys any law; readouts follow it to rounding
     if decided is None and rough <= laws.clean and values.shape[1] <= laws.widest:
-        decided = trajectory.decide(context, search.exact_powers(), steps, laws)
+        decided = trajectory.decide(context, search.exact_powers(), steps)
     if decided is None and rough <= laws.noise and values.shape[1] == 1:
         decided = _of_one(context, search, steps, rough, settings)
     return decided
@@ -74,7 +75,7 @@ def _promising(context: Context, search: Search, steps: int, settings: Settings)
     quotient = None if done else search.quotients()
     if quotient is not None and (model is None or not model.conclusive or model.field.count > quotient.field.count):
         model = quotient
-    return trajectory.decide(context, model, steps, laws)
+    return trajectory.decide(context, model, steps)
 
 
 def _of_one(context: Context, search: Search, steps: int, rough: float, settings: Settings) -> Decided | None:
@@ -87,7 +88,7 @@ def _of_one(context: Context, search: Search, steps: int, rough: float, settings
         found = search.of(families.of_one_variable(search.units, positive)), search.quotients()
         there = [each for each in found if each is not None]
         model = min(there, key=lambda each: (not each.conclusive, each.nats(1)), default=None)
-        decided = trajectory.decide(context, model, steps, laws)
+        decided = trajectory.decide(context, model, steps)
         if decided is None or decided.system is None or model is None:
             return None
         return decided if _briefest(context, model) else None
@@ -114,16 +115,3 @@ def _briefest(context: Context, law: FittedFlow) -> bool:
     if (size > 0).all():
         rivals += [of_time(np.log(size), degree) + float(np.log(size).sum()) for degree in (1, 2, 3)]
     return bool(law.field.mask[1:].any() and law.nats(1) + price < min(rivals))
-
-
-def whole(context: Context, settings: Settings = DEFAULT) -> FittedFlow | None:
-    """The field fitted to the whole context, without a drive or a drift, where a glance is promising."""
-    if not trajectory.promising(context, settings.laws):
-        return None
-    search = _search(context, settings)
-    return search.exact_powers() or search.others()
-
-
-def _search(context: Context, settings: Settings) -> Search:
-    phases = context.values.shape[1] - int(context.varying.sum())
-    return Search(context.values, context.observed, context.units, phases, settings.laws)

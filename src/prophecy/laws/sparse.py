@@ -156,15 +156,10 @@ class SparseField:
         counts = _each(substeps, len(points))
         return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, counts))
 
-    def tangents(
-        self, tableau: Tableau, points: Array, substeps: int | Counts, free: bool = True
-    ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/flow.pyx`)."""
-        chosen, whose = self._small_parameters
-        if not free:
-            chosen, whose = chosen[:0], whose[:0]
+    def tangents(self, tableau: Tableau, points: Array, substeps: int | Counts) -> tuple[Array, Array]:
+        """One sample later, and the derivatives with the start and the parameters (`kernels/flow.pyx`)."""
         theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
-        ends, tangent = entry.tangents(self._small, theta, tableau, chosen, whose, points, counts)
+        ends, tangent = entry.tangents(self._small, theta, tableau, *self._small_parameters, points, counts)
         return ends, tangent
 
     def paths(

@@ -19,7 +19,6 @@ from prophecy.laws.equations import Argument, Equations, Term
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.laws.flow import powers as powers_of
 from prophecy.laws.select_terms import relations
-from prophecy.laws.settings import LAWS
 from prophecy.laws.sparse import eliminated
 
 if TYPE_CHECKING:
@@ -44,10 +43,9 @@ class FoundSystem:
     """What a forecast keeps of the field behind it: enough to write its equations in any unit of time.
 
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
-    significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
-    whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose cosine
-    and sine are the last two variables, and their standard error, 0 where exact samples give it. second: whether the
-    last variable is the rate of the first, for each sample of the field. inputs: names of the last variables, where
+    clocked: whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose
+    cosine and sine are the last two variables, and their standard error, 0 where exact samples give it. second: whether
+    the last variable is the rate of the first, for each sample of the field. inputs: names of the last variables, where
     these are inputs.
     """
 
@@ -55,7 +53,6 @@ class FoundSystem:
     units: Units
     stride: int
     columns: tuple[int, ...]
-    significant: float = LAWS.significant
     clocked: bool = False
     drive: tuple[float, float] | None = None
     second: bool = False
@@ -63,12 +60,10 @@ class FoundSystem:
 
     def scaled(self, exponent: int) -> FoundSystem:
         """The same of values times 2 ** exponent. Time, phases and inputs stay as they are."""
-        centre, scale = self.units.centre.copy(), self.units.scale.copy()
+        centre, scale = self.units.centre, self.units.scale
         own = np.arange(len(scale)) < len(self.columns) + self.second
-        units = Units(
-            np.where(own, np.ldexp(centre, exponent), centre), np.where(own, np.ldexp(scale, exponent), scale)
-        )
-        return replace(self, units=units)
+        larger = [np.where(own, np.ldexp(each, exponent), each) for each in (centre, scale)]
+        return replace(self, units=Units(*larger))
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -90,7 +85,7 @@ class FoundSystem:
             scale[-1] /= dt
         names += [f"{name}_input" if name in names else name for name in self.inputs]
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
-        field, found = self.model.field, self.model.found
+        field, found, significant = self.model.field, self.model.found, self.model.laws.significant
         powers = powers_of(field.terms)
         centres = centre - self.model.offset * scale
         centres = np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)  # zero up to rounding
@@ -105,7 +100,7 @@ class FoundSystem:
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, freedom[own] * factor[:, None]
-            made = _expanded(value, root, powers[chosen[own]], around, self.significant)
+            made = _expanded(value, root, powers[chosen[own]], around, significant)
             if self.drive is not None and self.drive[1] and i >= variables - 2:
                 made = tuple(replace(term, error=self.drive[1] / dt) for term in made)
             terms.append(made)
@@ -152,19 +147,16 @@ class FoundSystem:
         products = [both[a, b] / (1 + (a == b)) for a, b in pairs]
         parts = np.vstack([along, *products, shift])
         name, value, factor = _plain(_NAMES[int(table.kinds[j])], parts[:, 0].copy())
-        error = (
-            np.linalg.norm(parts[:, 1:], axis=1)
-            * abs(value[np.argmax(np.abs(parts[:-1, 0]))])
-            / np.abs(parts[:-1, 0]).max()
-        )
+        most = np.abs(parts[:-1, 0])
+        error = np.linalg.norm(parts[:, 1:], axis=1) * abs(value[np.argmax(most)]) / most.max()
         unit = np.eye(v, dtype=np.int64)
         powers = [*unit, *(unit[a] + unit[b] for a, b in pairs), np.zeros(v, dtype=np.int64)]
         least = np.full(len(value), _NO_RATE * np.abs(value[:-1]).max())
-        least[-1] = max(self.significant * error[-1], _NO_RATE * min(1.0, float(np.abs(value[:v]).max()) or 1.0))
+        size = min(1.0, float(np.abs(value[:v]).max()) or 1.0)
+        least[-1] = max(self.model.laws.significant * error[-1], _NO_RATE * size)
         kept = np.nonzero(np.abs(value) > least)[0]
-        return Argument(
-            name, tuple(Term(float(value[k]), float(error[k]), tuple(powers[k].tolist())) for k in kept)
-        ), factor
+        terms = tuple(Term(float(value[k]), float(error[k]), tuple(powers[k].tolist())) for k in kept)
+        return Argument(name, terms), factor
 
 
 def _plain(name: str, value: Array) -> tuple[str, Array, float]:

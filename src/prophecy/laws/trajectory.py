@@ -84,16 +84,14 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     return max(explained(system[:, : -len(sines)], whole, whole), between) > laws.explained
 
 
-def decide(
-    context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS, wider: float = 1.0
-) -> Decided | None:
+def decide(context: Context, model: FittedFlow | None, steps: int, wider: float = 1.0) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
     A field that needs errors of its own beside the noise is followed where it forecast the rows that it was solved
     without as well as it says, and is not announced. The draws have the noise in them that values to come will have
     too; the path is without. wider: by how much the draws of an exact law are farther from it than it says.
     """
-    if model is None or model.found.noise.max() > laws.noise:
+    if model is None or model.found.noise.max() > (laws := model.laws).noise:
         return None
     if not model.conclusive and (model.exact or model.found.looseness > laws.stages[1]):
         return None
@@ -111,18 +109,19 @@ def decide(
     draws = draws + noise * np.random.default_rng(1).standard_normal(draws.shape)
     left = "exactly" if model.exact else f"up to noise of {float(np.sqrt(np.mean(noise**2))):.2g} standard deviations"
     note, system = f"field with {model.field.count} parameters passes through the", None
-    why = _doubt(model, test, seen, laws)
+    why = _doubt(model, test, seen)
     if why is None:
         columns = tuple(np.nonzero(context.varying)[0].tolist())
-        system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
+        system = FoundSystem(model, context.units, context.stride, columns)
         notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
     else:
         notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
     return Decided(path, draws, model, "field by assimilation", notes, system, test is None or not test.astray)
 
 
-def _doubt(model: FittedFlow, test: HeldOut | None, seen: int, laws: LawSettings) -> str | None:
+def _doubt(model: FittedFlow, test: HeldOut | None, seen: int) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
+    laws = model.laws
     if not model.conclusive:
         return "has errors of its own beside the noise: it"
     if model.field.count > laws.announced * len(model.offset):
@@ -174,12 +173,12 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
     if model.seen is not None:
         observed = observed * model.seen[:early]
-    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
-    problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
+    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws)
     problem.budget = Budget(laws.work)
+    problem.allow(allowed)
     problem.at(found.looseness)
     problem.improve(6, 1e-2)
-    problem.select(allowed, True)
+    problem.select(again=True)
     problem.improve(4)
     if not np.isfinite(problem.evidence()):
         return None

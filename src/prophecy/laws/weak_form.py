@@ -5,7 +5,7 @@ smooth path through noisy samples, or the polynomial through exact ones around. 
 they explain most of what known terms leave.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -40,32 +40,22 @@ def roughness(values: Array, seen: Mask | None = None) -> Array:
     seen: which values, or rows, were observed. What gaps are filled with is smooth and says nothing about noise.
     """
     if seen is None or seen.all():
-        return np.asarray(np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE))
+        return _noise_of(values, np.ones(len(values), dtype=np.bool_))
     there = np.broadcast_to(seen if seen.ndim == 2 else seen[:, None], values.shape)
-    return np.array([_of_seen(column, each) for column, each in zip(values.T, there.T, strict=True)])
+    return np.array([_noise_of(column, each) for column, each in zip(values.T, there.T, strict=True)])
 
 
-def _of_seen(column: Array, seen: Mask) -> float:
-    """The same of one variable, from samples in a row that were all observed; of all where such rows are too few."""
+def _noise_of(values: Array, seen: Mask) -> Array:
+    """The same of (time, …) from rows that were all observed; of all where too few of these are side by side."""
     found = []
-    for order, rest in _high_differences(column):
-        inside = np.all([seen[j : len(seen) - order + j] for j in range(order + 1)], axis=0)
-        if inside.sum() >= _ENOUGH:
-            found.append(float(np.median(np.abs(rest[inside])) / _MEDIAN))
-    return max(min(found), LEAST_NOISE) if found else float(roughness(column[:, None])[0])
-
-
-def _differences(values: Array) -> Array:
-    """Standard deviation of the white noise whose differences are as large, in the median: (orders 2 …, variables)."""
-    return np.array([np.median(np.abs(rest), axis=0) / _MEDIAN for _, rest in _high_differences(values)])
-
-
-def _high_differences(values: Array) -> Iterator[tuple[int, Array]]:
-    """Orders from 2 on, and differences of (time, …) of that order that keep the size of white noise."""
     for order in range(2, min(10, len(values) // 4) + 1):
-        weights = np.array([(-1) ** j * comb(order, j) for j in range(order + 1)], dtype=np.float64)
-        weights /= np.linalg.norm(weights)
-        yield order, sum((w * values[j : len(values) - order + j] for j, w in enumerate(weights)), np.zeros(1))
+        inside = np.all([seen[j : len(seen) - order + j] for j in range(order + 1)], axis=0)
+        if inside.all() or inside.sum() >= _ENOUGH:
+            weights = np.array([(-1) ** j * comb(order, j) for j in range(order + 1)], dtype=np.float64)
+            weights /= np.linalg.norm(weights)
+            rest = sum((w * values[j : len(values) - order + j] for j, w in enumerate(weights)), np.zeros(1))
+            found.append(np.median(np.abs(rest[inside]), axis=0) / _MEDIAN)
+    return np.maximum(np.min(found, axis=0), LEAST_NOISE) if found else _noise_of(values, np.ones_like(seen))
 
 
 def smoothed(values: Array, noise: Array) -> Array:

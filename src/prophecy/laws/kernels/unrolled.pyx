@@ -195,17 +195,6 @@ cdef void _apply(
         fill(slope, sloped, 0.0)
 
 
-def function_at(long long kind, sums):
-    """Values and slopes of a function at (sums,), each on its own side."""
-    sums = np.ascontiguousarray(sums, dtype=np.float64)
-    value, slope, sides = sums.copy(), np.empty_like(sums), np.where(sums > 0.0, 1.0, -1.0)
-    shape, count = (len(sums),), <long long> len(sums)
-    at, along, side = doubles(value, "sums", shape), doubles(slope, "slope", shape), doubles(sides, "sides", shape)
-    with nogil:
-        _apply(kind, side, at, along, count, count)
-    return value, slope
-
-
 cdef void evaluate(Field* field, double* x, double* phi, double* dphi) noexcept nogil:
     """phi (size, lanes) at x (variables, lanes), and, unless dphi is NULL, its derivatives, (size, variables +
     functions, lanes), where these are not 0: with the variables, and with the functions' sums."""
