@@ -51,11 +51,8 @@ class SparseField:
         whose, chosen = np.nonzero(self.mask.T)
         extra: list[tuple[int, int]] = []
         terms = self.terms
-        used = np.zeros(len(terms.kinds), dtype=np.bool_)
-        for p in range(terms.size):
-            if terms.factors[p] >= terms.variables and p > 0:
-                used[terms.factors[p] - terms.variables] |= bool(self.mask[p].any())
-        for j in np.nonzero(used & self.shaped)[0]:
+        factors = np.unique(terms.factors[self.mask.any(axis=1)])
+        for j in factors[factors >= terms.variables] - terms.variables if self.shaped else ():
             shape = np.concatenate([terms.rates[j], terms.bends[j].reshape(-1)])
             extra += [(int(j), SHIFT if i < 0 else RATE - i) for i in movable(int(terms.kinds[j]), shape)]
         more = np.array(extra, dtype=np.int64).reshape(-1, 2)
@@ -120,46 +117,15 @@ class SparseField:
         """Which terms each equation has, (size, variables)."""
         return self.mask if self.given is None else self.mask | self.given
 
-    @cached_property
-    def _kept(self) -> tuple[Counts, Counts]:
-        """The terms that some equation has or that others are made from, and the functions in them."""
-        terms = self.terms
-        used = np.asarray(self.there.any(axis=1))
-        used[0] = True
-        for p in range(terms.size - 1, 0, -1):
-            used[terms.parents[p]] |= used[p]
-        kept = np.nonzero(used)[0]
-        functions = np.unique(terms.factors[kept[1:]]) - terms.variables
-        return kept.astype(np.int64), functions[functions >= 0].astype(np.int64)
-
-    @cached_property
-    def _small(self) -> Terms:
-        """The table without what no equation has: a sparse field costs as much as it has terms."""
-        terms, (kept, functions) = self.terms, self._kept
-        place = np.zeros(terms.size, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        factor = np.arange(terms.variables + len(terms.kinds))
-        factor[terms.variables + functions] = terms.variables + np.arange(len(functions))
-        return Terms(
-            terms.variables, place[terms.parents[kept]], factor[terms.factors[kept]], terms.kinds[functions],
-            terms.rates[functions], terms.shifts[functions], terms.bends[functions],
-        )  # fmt: skip
-
-    @cached_property
-    def _small_parameters(self) -> tuple[Counts, Counts]:
-        chosen, whose = self.parameters
-        kept, functions = self._kept
-        return np.where(whose >= 0, np.searchsorted(kept, chosen), np.searchsorted(functions, chosen)), whose
-
     def steps(self, tableau: Tableau, points: Array, substeps: int | Counts) -> Array:
         """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
         counts = _each(substeps, len(points))
-        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, counts))
+        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, counts))
 
     def tangents(self, tableau: Tableau, points: Array, substeps: int | Counts) -> tuple[Array, Array]:
         """One sample later, and the derivatives with the start and the parameters (`kernels/flow.pyx`)."""
-        theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
-        ends, tangent = entry.tangents(self._small, theta, tableau, *self._small_parameters, points, counts)
+        counts = _each(substeps, len(points))
+        ends, tangent = entry.tangents(self.terms, self.theta, tableau, *self.parameters, points, counts)
         return ends, tangent
 
     def paths(
@@ -176,12 +142,10 @@ class SparseField:
         tolerance: of a step, in standard deviations. kicks: (starts, horizon, variables), added at every sample.
         fields: each path's own, of the same terms with other parameters.
         """
-        kept, functions = self._kept
-        every = fields or [self] * len(starts)
-        thetas = np.stack([field.theta[kept] for field in every])
-        own = [(field.terms.rates, field.terms.shifts, field.terms.bends) for field in every]
-        shapes = [np.stack([each[functions] for each in alike]) for alike in zip(*own, strict=True)]
-        return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
+        every = fields or [self]
+        thetas = np.stack([field.theta for field in every])
+        shapes = [np.stack([getattr(field.terms, name) for field in every]) for name in ("rates", "shifts", "bends")]
+        return np.asarray(flow.paths(self.terms, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Counts:
         """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.

@@ -119,8 +119,11 @@ def _followed(
     work = np.empty(room.used + 8)
     room = Room(doubles(work, "work", work.shape), 0)
     room.start += 8 - <size_t> room.start // 8 % 8  # where a line of memory begins
+    terms = np.ascontiguousarray(chosen[whose >= 0])
+    several, more = <long long> len(terms), indices(terms, "terms", terms.shape)
     with nogil:
         _place(&flow, &room)
+        need(&flow.field, flow.thetas, flow.fields, more, several)
         _follow(&flow)
     return ends, made
 

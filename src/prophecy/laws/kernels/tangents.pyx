@@ -133,7 +133,8 @@ cdef void switched(Flow* flow) noexcept nogil:
         for i in range(v * lanes):
             slope, lane = 0.0, i % lanes
             for p in range(field.size):
-                slope += field.theta[p * v * lanes + i] * flow.phi[p * lanes + lane]
+                if field.used[p * v + i // lanes]:
+                    slope += field.theta[p * v * lanes + i] * flow.phi[p * lanes + lane]
             flow.slopes[turn * v * lanes + i] = slope
         for lane in range(lanes):
             if flow.which[lane] >= 0:

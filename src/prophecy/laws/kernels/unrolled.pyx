@@ -29,13 +29,14 @@ cdef double HIGHEST = 300.0, LOWEST = 1e-12
 
 # The table of a field (`prophecy.laws.flow.Terms`) and its numbers for points side by side: theta (size, variables,
 # lanes), rates (functions, variables, lanes), shifts (functions, lanes), bends (functions, variables, variables, lanes).
-# used: (size, variables), whether any lane has the term in the equation; bent: (functions,), whether any has bends;
+# used: (size, variables), whether any lane has the term in the equation; needed: (size + functions,), whether a term or
+# a function is in some equation, or what is there is made from it; bent: (functions,), whether any has bends;
 # leads: (size, variables + functions), whether a term changes with a variable or with a function's sum. What is not
 # there costs nothing. branches: (functions, lanes), the sides that moduli and signs are on, 0 for each sum's own. known:
 # (2 + variables, lanes) to work in.
 cdef struct Field:
     long long variables, size, functions, lanes
-    Places parents, factors, kinds, used, bent, leads
+    Places parents, factors, kinds, used, needed, bent, leads
     Numbers theta, rates, shifts, bends, branches, known
 
 
@@ -64,14 +65,33 @@ cdef void place_field(Field* field, Room* room) noexcept nogil:
     field.rates, field.bends = take(room, functions * v * lanes), take(room, functions * v * v * lanes)
     field.branches, field.known = take(room, functions * lanes), take(room, (2 + v) * lanes)
     field.used, field.bent = <long long*> take(room, size * v), <long long*> take(room, functions)
-    field.leads = <long long*> take(room, size * (v + functions))
+    field.needed, field.leads = <long long*> take(room, size + functions), <long long*> take(room, size * (v + functions))
     if room.start == NULL:
         return
     fill(field.branches, functions * lanes, 0.0)
-    for p in range(size * v):
-        field.used[p] = 0
     for j in range(functions):
         field.bent[j] = 0
+
+
+cdef void need(Field* field, double* thetas, long long fields, Places terms, long long count) noexcept nogil:
+    """Set what is used and needed by so many coefficients, (fields, size, variables), and for `count` more terms: a
+    sparse field costs as much as it has terms."""
+    v, size = field.variables, field.size
+    for p in range(size * v):
+        field.used[p] = 0
+        for k in range(fields):
+            field.used[p] |= thetas[k * size * v + p] != 0.0
+    for p in range(size + field.functions):
+        field.needed[p] = 0
+    for c in range(count):
+        field.needed[terms[c]] = 1
+    for p in range(size - 1, 0, -1):
+        for i in range(v):
+            field.needed[p] |= field.used[p * v + i]
+        if field.needed[p]:
+            field.needed[field.parents[p]] = 1
+            if field.factors[p] >= v:
+                field.needed[size + field.factors[p] - v] = 1
 
 
 cdef void put_field(
@@ -81,7 +101,6 @@ cdef void put_field(
     v, lanes, columns = field.variables, field.lanes, field.variables + field.functions
     for p in range(field.size * v):
         field.theta[p * lanes + lane] = theta[p]
-        field.used[p] |= theta[p] != 0.0
     for j in range(field.functions):
         field.shifts[j * lanes + lane] = shifts[j]
         for i in range(v):
@@ -127,7 +146,7 @@ cdef double slope_along(Field* field, long long j, double* x, long long lane, lo
 
 cdef bint switches(Field* field, long long j, bint kinks) noexcept nogil:
     """Whether steps stop where the sum of function j passes zero: at jumps, and at kinks where these count."""
-    return field.kinds[j] == SIGN or (kinks and field.kinds[j] == MODULUS)
+    return field.needed[field.size + j] and (field.kinds[j] == SIGN or (kinks and field.kinds[j] == MODULUS))
 
 
 cdef void choose_branches(Field* field, double* x, long long lane, bint kinks) noexcept nogil:
@@ -204,6 +223,8 @@ cdef void evaluate(Field* field, double* x, double* phi, double* dphi) noexcept 
     known, slope, rises = field.known, field.known + lanes, field.known + 2 * lanes
     fill(phi, lanes, 1.0)
     for p in range(1, field.size):
+        if not field.needed[p]:
+            continue
         place, factor = field.parents[p], field.factors[p]
         parent, out, j = phi + place * lanes, phi + p * lanes, factor - v
         if j >= 0 and factor != last:
@@ -251,12 +272,14 @@ def features(table, points):
     place_field(&field, &room)
     made, work = np.empty((count, size)), np.empty(room.used + (v + size) * lanes)
     at, out = doubles(points, "points", (count, v)), doubles(made, "out", (count, size))
-    nothing = np.zeros((size, v))
-    theta, rates = doubles(nothing, "theta", (size, v)), doubles(table.rates, "rates", (functions, v))
+    nothing, every = np.zeros((size, v)), np.arange(size)
+    theta, terms = doubles(nothing, "theta", (size, v)), indices(every, "terms", (size,))
+    rates = doubles(table.rates, "rates", (functions, v))
     shifts, bends = doubles(table.shifts, "shifts", (functions,)), doubles(table.bends, "bends", (functions, v, v))
     room = Room(doubles(work, "work", work.shape), 0)
     with nogil:
         place_field(&field, &room)
+        need(&field, theta, 1, terms, size)
         x, phi = take(&room, v * lanes), take(&room, size * lanes)
         for lane in range(lanes):
             put_field(&field, theta, rates, shifts, bends, lane)
