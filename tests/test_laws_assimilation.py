@@ -19,7 +19,8 @@ from prophecy.laws.families import propose
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps, one_step
-from prophecy.laws.sparse import SparseField, eliminated, gathered
+from prophecy.laws.select_terms import exchanged
+from prophecy.laws.sparse import SparseField, eliminated
 from prophecy.laws.weak_form import WeakForm, regression, roughness, smoothed
 
 
@@ -144,42 +145,14 @@ def test_backward_elimination_is_that_of_refitting_without_the_term():
     assert np.allclose(root[:3] @ root[:3].T, np.linalg.inv(system[:, :3].T @ system[:, :3]) * 1e-4, atol=1e-15)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 9), st.floats(1e-6, 1.0))
-def test_gathered_terms_cannot_be_improved_by_one_more_or_one_less(seed, count, apart):
-    """Also where columns are nearly alike; what is held stays. Square sums from NumPy's least squares."""
-    generator = np.random.default_rng(seed)
-    system = generator.standard_normal((30, 1)) + apart * generator.standard_normal((30, count))
-    target = system @ (generator.standard_normal(count) * (generator.random(count) < 0.5)) * 10
-    target = target + 0.1 * generator.standard_normal(30)
-    held = np.arange(count) == 0
-
-    def left(chosen: np.ndarray) -> float:
-        rest = target - system[:, chosen] @ np.linalg.lstsq(system[:, chosen], target, rcond=None)[0]
-        return float(rest @ rest)
-
-    x, there = gathered(system, target, held, 4.0)
-    assert there[0]
-    assert (x[~there] == 0).all()
-    rest = target - system @ x
-    here = left(there)
-    assert rest @ rest == pytest.approx(here, rel=1e-3, abs=1e-6)
-    for j in np.nonzero(~held)[0]:
-        other = there.copy()
-        other[j] = not there[j]
-        if there[j]:
-            assert left(other) - here > 4.0 - 1e-3
-        else:
-            assert here - left(other) < 4.0 + 1e-3
-
-
-def test_terms_that_are_nearly_combinations_of_each_other_are_gathered_where_they_are_few():
+def test_terms_that_are_nearly_combinations_of_each_other_are_exchanged_for_the_few_that_are_there():
     """Powers of a variable of small range: the two that are there, not the others that imitate them."""
     z = 3 + 0.05 * np.linspace(-1, 1, 400)
     x = np.sin(np.arange(400))
     system = np.column_stack([x**a * z**b for a in range(4) for b in range(4 - a)])
     target = 1000 * (system[:, 1] - 0.5 * system[:, 4]) + np.random.default_rng(0).standard_normal(400)
-    assert np.nonzero(gathered(system, target, np.zeros(10, dtype=bool), np.log(400))[1])[0].tolist() == [1, 4]
+    every = np.ones(10, dtype=bool)
+    assert np.nonzero(exchanged(system, target, every, [np.arange(10)], np.log(400))[1])[0].tolist() == [1, 4]
 
 
 def test_the_noise_is_read_off_high_differences():

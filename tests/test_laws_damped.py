@@ -7,7 +7,7 @@ import pytest
 
 from prophecy.laws import damped
 from prophecy.laws.damped import LEAST, Damped, solve
-from prophecy.laws.sparse import gathered
+from prophecy.laws.select_terms import exchanged
 
 
 @pytest.mark.parametrize("sides", [(), (1,), (3,)])
@@ -71,14 +71,14 @@ def test_numbers_that_are_not_finite_have_no_solution_and_raise_nothing(long):
 
 
 @pytest.mark.parametrize("seed", [71, 72, 73])
-def test_gathering_terms_that_hardly_differ_comes_to_an_end(seed):
-    """Three directions seen through several columns that differ by far less: by rounding terms join and leave again."""
+def test_exchanging_terms_that_hardly_differ_comes_to_an_end(seed):
+    """Three directions seen through several columns that differ by far less."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(4, 12))
     base = rng.standard_normal((60, 3))
     system = base @ rng.standard_normal((3, count)) + 10.0 ** rng.uniform(-9, -3) * rng.standard_normal((60, count))
     target = base @ rng.standard_normal(3) * 10.0 ** rng.uniform(0, 6) + rng.standard_normal(60)
-    x, there = gathered(system, target, np.zeros(count, dtype=np.bool_), 5.0)
+    x, there = exchanged(system, target, np.ones(count, dtype=np.bool_), [np.arange(count)], 5.0)
     assert np.isfinite(x).all()
     assert there.any()
     assert (x[~there] == 0).all()

@@ -18,7 +18,7 @@ from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated, gathered
+from prophecy.laws.sparse import SparseField, eliminated
 from prophecy.laws.weak_form import Budget
 
 
@@ -189,8 +189,8 @@ class Problem:
     def _prune(self, most: float = 1.0, anew: bool = False) -> int:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
 
-        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
-        after the other or gathered from none, those of one trajectory exchanged for others, whichever costs less.
+        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; then terms of one
+        trajectory are exchanged for others where these cost less.
         """
         if not self.linearise() or self._solved is None:
             return 0
@@ -198,12 +198,10 @@ class Problem:
         value = self.field.vector + (self._solved(self.laws.held) if anew else 0.0)
         terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
-        choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
         aim, triangle = self._triangle @ value, self._triangle
+        choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
         if anew and self.looseness <= self.laws.one_trajectory:
             choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, self._owned(), limit))
-        elif anew and count <= self.laws.most_parameters:  # of more, gathering would take seconds
-            choices.append(gathered(triangle, aim, ~terms, limit))
 
         def cost(choice: tuple[Array, Mask]) -> float:
             return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())

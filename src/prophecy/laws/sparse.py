@@ -17,9 +17,7 @@ from prophecy.laws.kernels import entry
 # bends are there, all but the largest are free. Logarithms and roots are of variables in their own units.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
-_ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
 STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
-_RETURNS = 4  # times that a term may join
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,39 +193,6 @@ def eliminated(
         value, root = value - share * value[weakest], root - np.outer(share, root[weakest])
         removable[weakest], value[weakest] = False, 0.0
     return value, root, removable
-
-
-def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Array, Mask]:
-    """Stepwise selection in least squares, system @ x = target: x and which of its entries are there.
-
-    The term that lowers the square sum most joins, by more than `limit`, and those that have become worth less leave
-    again. Where terms are nearly combinations of each other, such as powers of a slow variable, this begins from few
-    that are well determined, and `eliminated` from many that are not. held: entries that are there from the start. No
-    term joins more than a few times: among terms that hardly differ, rounding would let some join and leave for ever.
-    """
-    size = np.linalg.norm(system, axis=0)
-    columns = system / np.where(size > 0, size, 1.0)
-    normal, right = columns.T @ columns, columns.T @ target
-    there, joined = held.copy(), np.zeros(len(size), dtype=np.int64)
-    while True:
-        chosen = np.nonzero(there)[0]
-        inverse = np.linalg.pinv(normal[np.ix_(chosen, chosen)], hermitian=True)
-        value = inverse @ right[chosen]
-        loss = np.where(held[chosen], np.inf, value**2 / np.maximum(np.diag(inverse), 1e-300))
-        if len(chosen) and loss.min() < limit:
-            there[chosen[int(np.argmin(loss))]] = False
-            continue
-        across = normal[:, chosen]
-        alone = np.diag(normal) - np.einsum("pc,cd,pd->p", across, inverse, across)
-        open_ = ~there & (alone > _ALONE) & (joined < _RETURNS)
-        gain = np.where(open_, (right - across @ value) ** 2 / np.where(open_, alone, 1.0), 0.0)
-        if not gain.max(initial=0.0) > limit:
-            break
-        there[int(np.argmax(gain))] = True
-        joined[int(np.argmax(gain))] += 1
-    x = np.zeros(len(size))
-    x[chosen] = value / size[chosen]
-    return x, there
 
 
 def circles(values: Array, phases: int) -> list[tuple[int, int]]:
