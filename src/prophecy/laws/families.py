@@ -142,12 +142,7 @@ def _settled(rises: WeakForm, degree: int, found: list[_Trial], laws: LawSetting
             others = [other for other in found if other is not each]
             known, rest = left(others)
             enough = laws.shapes.needed * np.sum(left(found)[1] ** 2, axis=0)
-            if (
-                others
-                and (
-                    np.sum(rest**2, axis=0) < np.maximum(enough, laws.shapes.at_floor * len(rest) * rises.floor**2)
-                ).all()
-            ):
+            if others and (np.sum(rest**2, axis=0) < enough).all():
                 found = others
                 continue
             function = rises.moved(each.function, rises.columns[:, : each.factors], known, rest[:, each.equation])[0]

@@ -25,7 +25,7 @@ from prophecy._arrays import Array, Counts
 from prophecy.laws.assimilation import Assimilated, known
 from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
-from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, guesses
+from prophecy.laws.hidden_starts import FAMILIES, Family, alike, guesses
 from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
@@ -243,10 +243,8 @@ def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[S
 
 def starts(visible: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
     """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
-    how, count = settings.hidden, family.variables - visible.shape[1]
+    how = settings.hidden
     found = [hidden for share, hidden in guesses(visible, family, how) if share < worst]
-    if found and family.variables == 3:
-        found.append(derivatives(visible, count))
     pool = [Search(visible, SparseField.of(family.terms), np.column_stack([visible, each])) for each in found]
     for start in pool:
         start.standardise()

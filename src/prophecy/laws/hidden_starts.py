@@ -179,11 +179,6 @@ def directions(variables: int) -> Array:
     return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
 
 
-def derivatives(visible: Array, count: int) -> Array:
-    """The first `count` derivatives of the visible variables, standardised: (time, count)."""
-    return np.column_stack([unit(column) for column in np.column_stack(_rates(visible)).T[:count]])
-
-
 def _rates(visible: Array) -> list[Array]:
     """The first three derivatives, (time, seen) each."""
     times = np.arange(len(visible))

@@ -42,7 +42,6 @@ class FunctionSettings:
     # Forward and backward
     rounds: int = 2  #: in which all functions are moved when some have joined
     needed: float = 2.0  #: a function without which this much more is left stays; the others were stand-ins
-    at_floor: float = 0.05  #: of the square sum of integration errors, an upper bound: nothing is left to explain
     close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
 
     # Quotients

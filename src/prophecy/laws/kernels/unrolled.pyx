@@ -64,8 +64,8 @@ cdef void place_field(Field* field, Room* room) noexcept nogil:
     field.theta, field.shifts = take(room, size * v * lanes), take(room, functions * lanes)
     field.rates, field.bends = take(room, functions * v * lanes), take(room, functions * v * v * lanes)
     field.branches, field.known = take(room, functions * lanes), take(room, (2 + v) * lanes)
-    field.used, field.bent = <long long*> take(room, size * v), <long long*> take(room, functions)
-    field.needed, field.leads = <long long*> take(room, size + functions), <long long*> take(room, size * (v + functions))
+    field.used, field.needed = <long long*> take(room, size * v), <long long*> take(room, size + functions)
+    field.bent, field.leads = <long long*> take(room, functions), <long long*> take(room, size * (v + functions))
     if room.start == NULL:
         return
     fill(field.branches, functions * lanes, 0.0)
