@@ -203,7 +203,7 @@ def test_sines_of_single_variables_are_proposed_where_they_are():
     values = series / scale + 0.01 * np.random.default_rng(0).standard_normal(series.shape)
     *_, proposal = next(propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01))[0]
     assert sorted(int(np.argmax(np.abs(f.rates))) for f in proposal.functions if f.kind == SINE) == [0, 1, 2]
-    found = assimilate(SparseField.of(proposal.terms(3)), values, np.ones_like(values))
+    found = assimilate(SparseField.of(proposal.terms), values, np.ones_like(values))
     assert found is not None
     assert found.looseness <= DEFAULT.laws.one_trajectory
     rates = found.field.terms.rates / scale

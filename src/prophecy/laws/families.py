@@ -27,18 +27,12 @@ _SLOPE = {j: np.sign(j) * w / 60 for w, size in ((45, 1), (-9, 2), (1, 3)) for j
 
 
 class Proposal(NamedTuple):
-    """Functions, each times the monomials below degree `reach`, beside the monomials up to `degree`.
-
-    left: the share of the worst explained variable's rises that they leave, root mean square.
-    """
+    """Functions, the terms that a field with them may have, and the share of the worst explained variable's rises that
+    these leave, root mean square."""
 
     functions: tuple[Function, ...]
-    reach: int
+    terms: Terms
     left: float
-    degree: int = 2
-
-    def terms(self, variables: int) -> Terms:
-        return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,8 @@ def propose(
             found = [*found, trials[0]]
             proposals += _proposals(rises, degree, _functions(found), further)
         least = min(each.left for each in proposals)
-        if bent and not rises.explained(least, laws.shapes.explains):
+        at_most = laws.shapes.explains * len(rises.rise) * rises.floor**2
+        if bent and least**2 * float(np.sum(rises.rise**2, axis=0).min()) >= at_most:
             broken = tuple(_broken_line(rises, degree, worst._replace(kind=MODULUS), laws))
             proposals = [each for each in _proposals(rises, degree, broken, further) if each.left < least] + proposals
         settled = _settled(rises, degree, found, laws)
@@ -219,11 +214,12 @@ def _proposals(rises: WeakForm, degree: int, functions: tuple[Function, ...], fu
     size = np.linalg.norm(rises.rise, axis=0) + 1e-300
     before: Array | None = None
     for reach in (1, 2, 3) if RECIPROCAL in (f.kind for f in functions) else (1, 2):
-        known = _known(rises, degree, functions, reach)
+        terms = flow.polynomial_terms(rises.path.shape[1], degree, functions, reach)
+        known = rises.known(terms)
         left = np.linalg.norm(rises.left(known), axis=0) / size + 1e-300
         if before is not None and (left > before / further).all():
             return
-        yield Proposal(functions, reach, float(left.max()), degree)
+        yield Proposal(functions, terms, float(left.max()))
         before = left
 
 

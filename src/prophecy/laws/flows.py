@@ -22,9 +22,9 @@ class Search:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
-    the evidence decides between them. phases: how many of the last variables are quarter-period partners of others.
-    clocked: whether the last variable is time, which goes on evenly and multiplies other terms at most once. units: of
-    the field's variables.
+    the evidence decides between them. known: rows, or single values, that were observed. phases: how many of the last
+    variables are quarter-period partners of others. clocked: whether the last variable is time, which goes on evenly
+    and multiplies other terms at most once. units: of the field's variables.
     """
 
     def __init__(
@@ -33,7 +33,8 @@ class Search:
         centre = units.centre / units.scale
         self._offset = np.where(np.abs(centre) < laws.centred, centre, 0.0)
         self._values, self._laws = values, laws
-        self._x, self._seen = _read(values, known, self._offset, laws)
+        there = np.broadcast_to(known if known.ndim == 2 else known[:, None], values.shape)
+        self._x, self._seen = (values + self._offset)[-laws.latest :], there[-laws.latest :].astype(np.float64)
         self._circles, self._clocked = circles(values, phases), clocked
         self.units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
@@ -186,7 +187,7 @@ class Search:
         return None if found is None else self._finished(found)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        return free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        return free(proposal.terms, self._circles, self._clocked)
 
     def _finished(self, found: Assimilated) -> FittedFlow:
         measured = self._x[:, : self._x.shape[1] - len(self._circles)]
@@ -195,13 +196,6 @@ class Search:
 
 def _with_functions(found: FittedFlow | None) -> bool:
     return found is not None and len(found.field.terms.kinds) > 0 and found.conclusive
-
-
-def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
-    """The latest samples in the field's variables, and 1 for each that was observed. known: rows, or single values."""
-    x, there = (values + offset)[-laws.latest :], known[: len(values)][-laws.latest :]
-    seen = there if there.ndim == 2 else np.repeat(there[:, None], x.shape[1], axis=1)
-    return x, seen.astype(np.float64)
 
 
 def _after_gap(x: Array, seen: Array, laws: LawSettings) -> tuple[Array, Array]:

@@ -117,13 +117,11 @@ class SparseField:
 
     def steps(self, tableau: Tableau, points: Array, substeps: int | Counts) -> Array:
         """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
-        counts = _each(substeps, len(points))
-        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, counts))
+        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, substeps))
 
     def tangents(self, tableau: Tableau, points: Array, substeps: int | Counts) -> tuple[Array, Array]:
         """One sample later, and the derivatives with the start and the parameters (`kernels/flow.pyx`)."""
-        counts = _each(substeps, len(points))
-        ends, tangent = entry.tangents(self.terms, self.theta, tableau, *self.parameters, points, counts)
+        ends, tangent = entry.tangents(self.terms, self.theta, tableau, *self.parameters, points, substeps)
         return ends, tangent
 
     def paths(
@@ -167,10 +165,6 @@ def movable(kind: int, shape: Array) -> list[int]:
     if kind not in _FREE_RATES:
         there = there[there != np.argmax(np.abs(shape))]
     return [*([] if kind in _FIXED_SHIFTS else [-1]), *there.tolist()]
-
-
-def _each(substeps: int | Counts, count: int) -> Counts:
-    return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 
 def eliminated(

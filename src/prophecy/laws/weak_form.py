@@ -140,11 +140,6 @@ class WeakForm:
         """(time, terms) -> (steps, terms): integrals over each step, weighted."""
         return np.asarray(self.weight * integrated(columns))
 
-    def explained(self, left: float, times: float) -> bool:
-        """Whether a share of the rises is no more than `times` the square sum of what an exact equation leaves."""
-        sizes = np.sum(self.rise**2, axis=0)
-        return bool(left**2 * float(sizes.min()) < times * len(self.rise) * self.floor**2)
-
     def known(self, terms: Terms) -> Array:
         """An orthonormal basis of the integrals of terms."""
         return orthonormal(self.integrated(flow.features(terms, self.path)))

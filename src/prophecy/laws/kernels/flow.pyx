@@ -40,7 +40,7 @@ cdef struct Flow:
 
 
 def steps(table, theta, method, points, substeps):
-    """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
+    """Every one of (points, variables) one sample later, each by as many substeps, one number or (points,)."""
     return tangents(table, theta, method, (), (), points, substeps, False)[0]
 
 
@@ -51,7 +51,7 @@ def tangents(table, theta, method, chosen, whose, points, substeps, derivatives=
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
     with the parameters; both by the same steps, so that the derivatives are those of the numbers computed.
     """
-    substeps = np.asarray(substeps, dtype=np.int64)
+    substeps = np.asarray(substeps if np.ndim(substeps) else np.full(len(points), substeps), dtype=np.int64)
     if substeps.shape != np.shape(points)[:1]:
         raise ValueError(f"substeps must have shape {np.shape(points)[:1]}, got {substeps.shape}")
     if len(substeps) and substeps.min() < 1:
