@@ -33,10 +33,6 @@ class Argument:
     function: str
     terms: tuple[Term, ...]
 
-    @property
-    def shift(self) -> float:
-        return sum(term.coefficient for term in self.terms if not any(term.powers))
-
 
 @dataclass(frozen=True, eq=False)
 class Equations:

@@ -27,12 +27,10 @@ from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, alike, guesses
 from prophecy.laws.kernels import entry
-from prophecy.laws.problem import Problem
+from prophecy.laws.problem import Point, Problem
 from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
-
-Point = tuple[SparseField, Array]
 
 _EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from prophecy._arrays import Array, Counts, Indices, Mask
+from prophecy._arrays import Array, Counts, Mask
 from prophecy.laws.damped import LEAST, Damped, descend
 from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels import entry
@@ -20,6 +20,8 @@ from prophecy.laws.select_terms import exchanged
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
 from prophecy.laws.weak_form import Budget
+
+Point = tuple[SparseField, Array]  # a field, and the states at the samples or what it leaves of these
 
 
 class Problem:
@@ -38,9 +40,7 @@ class Problem:
         self.allow(field.mask)
         self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
-        self._linear: tuple[object, ...] | None = None
-        self._solved: Damped | None = None
-        self._triangle = np.zeros((0, 0))
+        self._linear: tuple[object, ...] = ()
         self._sound = False
 
     def allow(self, mask: Mask) -> None:
@@ -54,10 +54,11 @@ class Problem:
         most = self.laws.substeps if looseness <= self.laws.stages[2] else self.laws.substeps // 2
         tolerance = min(self.laws.converged, self.laws.below * looseness) * self.noise
         self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
-        self._cost = self._squares(self.states, self.field)
+        self._cost = self._squares((self.field, self.states))
 
-    def _squares(self, states: Array, field: SparseField) -> float:
+    def _squares(self, point: Point) -> float:
         """Sum of squares of all equations, in units of the noise."""
+        field, states = point
         ends = field.steps(FOURTH, states[:-1], self.substeps)
         seen = self.seen / self.noise * (self.values - states)
         tight = (ends - states[1:]) * self._tightness
@@ -77,24 +78,19 @@ class Problem:
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
-        point, self._cost, self._damping = descend(
-            (self.field, self.states), self._cost_of, self._moves, iterations, enough, self._damping
+        (self.field, self.states), self._cost, self._damping = descend(
+            (self.field, self.states), self._squares, self._moves, iterations, enough, self._damping
         )
-        self.field, self.states = point
 
-    def _cost_of(self, point: tuple[SparseField, Array]) -> float:
-        return self._squares(point[1], point[0])
-
-    def _moves(self, point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+    def _moves(self, point: Point) -> Callable[[float], Iterator[Point]] | None:
         self.field, self.states = point
         return self._moved if self.budget.left >= 0 and self.linearise() else None
 
     def linearise(self) -> bool:
         """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
         here = self.field, self.states, self.noise, self.looseness, self.substeps
-        if self._linear is not None and all(a is b for a, b in zip(here, self._linear, strict=True)):
-            return self._sound
-        self._linear, self._sound = here, self._linearised()
+        if not self._linear or any(a is not b for a, b in zip(here, self._linear, strict=True)):
+            self._linear, self._sound = here, self._linearised()
         return self._sound
 
     def _linearised(self) -> bool:
@@ -110,19 +106,19 @@ class Problem:
         count = rest.shape[1] - 1
         triangle = qr(rest, mode="r", check_finite=False)[0]
         self._triangle = np.asarray(triangle[:count, :count])
-        self._solved = Damped(self._triangle, triangle[:count, count]) if count else None
+        self._solved = Damped(self._triangle, triangle[:count, count])
         return True
 
     def freedom(self) -> Array:
         """A square root of the covariance of the parameters; directions that nothing determines are held."""
-        return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
+        return self._solved.root(self.laws.held)
 
-    def _moved(self, damping: float) -> Iterator[tuple[SparseField, Array]]:
+    def _moved(self, damping: float) -> Iterator[Point]:
         """Where the step of that damping leads, and a third of it."""
-        change = self._solved(max(damping, LEAST)) if self._solved else np.zeros(0)
+        change = self._solved(max(damping, LEAST))
         shift = entry.substitute(self.system.rows, change)
         for share in (1.0, 0.3):
-            yield self.field.moved(share * change) if len(change) else self.field, self.states + share * shift
+            yield self.field.moved(share * change), self.states + share * shift
 
     def rescale(self) -> None:
         """The noise level at which the equations have the spread they should have.
@@ -138,7 +134,7 @@ class Problem:
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
         self.noise = np.clip(noise, self._least, self._most)
-        self._cost = self._squares(self.states, self.field)
+        self._cost = self._squares((self.field, self.states))
 
     def evidence(self) -> float:
         """Log marginal likelihood of the values under noise and model error, less what parameters cost: half log(n)
@@ -153,70 +149,48 @@ class Problem:
         return float(likelihood - cost)
 
     def select(self, again: bool) -> None:
-        """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
-        share, evidence = 1.0, self.evidence()
-        for _ in range(5):
-            kept = self._state()
-            if self.budget.left < 0 or not self._prune(share):
-                break
-            self.improve(4, 1e-2)
-            self.rescale()
-            now = self.evidence()
-            if now >= evidence:
-                evidence = now
-                continue
-            self._restore(kept)
-            share /= 4
-            if share * self.field.coefficients < 1:
-                break
-        if self.budget.left < 0 or not again:
-            return
-        kept, mask = self._state(), self.field.mask
-        self.field = self.field.with_mask(self.allowed)
-        if self._prune(1.0, anew=True) and (self.field.mask != mask).any():
-            self.improve(5, 1e-2)
-            self.rescale()
-            if self.evidence() > evidence:
+        """Remove terms that are not worth what they cost; then, if `again`, choose anew among all that are allowed: as
+        far as the evidence does not suffer."""
+        evidence = self.evidence()
+        for anew in (False, True) if again else (False,):
+            if self.budget.left < 0:
                 return
-        self._restore(kept)
+            kept, mask = (self.field, self.states, self.noise, self._cost, self._damping), self.field.mask
+            self.field = self.field.with_mask(self.allowed) if anew else self.field
+            if self._prune(anew) and (self.field.mask != mask).any():
+                self.improve(5, 1e-2)
+                self.rescale()
+                if (now := self.evidence()) >= evidence:
+                    evidence = now
+                    continue
+            self.field, self.states, self.noise, self._cost, self._damping = kept
 
-    def _state(self) -> tuple[SparseField, Array, Array, float, float, Counts]:
-        return self.field, self.states, self.noise, self._cost, self._damping, self.substeps
-
-    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, Counts]) -> None:
-        self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
-
-    def _prune(self, most: float = 1.0, anew: bool = False) -> int:
-        """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
-
-        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; then terms of one
-        trajectory are exchanged for others where these cost less.
+    def _prune(self, anew: bool) -> bool:
+        """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). Whether any
+        went. anew: first take the Gauss-Newton step; then exchange terms of one trajectory for others that cost less.
         """
-        if not self.linearise() or self._solved is None:
-            return 0
         count = self.field.coefficients
+        if not self.linearise() or not count:
+            return False
         value = self.field.vector + (self._solved(self.laws.held) if anew else 0.0)
         terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
         aim, triangle = self._triangle @ value, self._triangle
-        choices = [eliminated(value, self._solved.root(), terms, limit, int(np.ceil(most * count)))[::2]]
+        choices = [eliminated(value, self._solved.root(), terms, limit, count)[::2]]
         if anew and self.looseness <= self.laws.one_trajectory:
-            choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, self._owned(), limit))
+            whose = self.field.parameters[1][:count]
+            own = [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
+            choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, own, limit))
 
         def cost(choice: tuple[Array, Mask]) -> float:
             return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
 
         value, alive = min(choices, key=cost)
-        gone = count - int(alive[:count].sum())
-        if gone:
-            self.field = self.field.only(alive, value)
-            self._cost = self._squares(self.states, self.field)
-        return gone
-
-    def _owned(self) -> list[Indices]:
-        """For each variable the parameters that are coefficients of its equation."""
-        whose = self.field.parameters[1][: self.field.coefficients]
-        return [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
+        if alive[:count].all():
+            return False
+        self.field = self.field.only(alive, value)
+        self._cost = self._squares((self.field, self.states))
+        return True
 
 
 def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
@@ -239,19 +213,12 @@ class Steps(NamedTuple):
     @classmethod
     def of(cls, values: Array, known: Mask | None = None) -> Steps:
         """All steps of (time, variables) between samples that are known."""
-        if known is None or known.all():
-            return cls(values[:-1], values[1:])
-        both = known[:-1] & known[1:]
+        both = slice(None) if known is None else known[:-1] & known[1:]
         return cls(values[:-1][both], values[1:][both])
 
     def missed(self, field: SparseField, tableau: Tableau, substeps: int | Counts) -> Array:
         """What the field's flow misses each step by; inputs, which jump, are missed by nothing."""
         return np.asarray(np.where(field.own, self.after - field.steps(tableau, self.before, substeps), 0.0))
-
-
-def _cost(rest: Array, robust: bool, far: float) -> float:
-    size = np.minimum(np.nan_to_num(np.abs(rest), nan=far), far)
-    return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
 
 
 def one_step(
@@ -272,10 +239,11 @@ def one_step(
     """
     budget = budget or Budget()
 
-    def cost(point: tuple[SparseField, Array]) -> float:
-        return _cost(point[1], robust, far)
+    def cost(point: Point) -> float:
+        size = np.minimum(np.nan_to_num(np.abs(point[1]), nan=far), far)
+        return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
 
-    def linearise(point: tuple[SparseField, Array]) -> Callable[[float], Iterator[tuple[SparseField, Array]]] | None:
+    def linearise(point: Point) -> Callable[[float], Iterator[Point]] | None:
         here, rest = point
         budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (here.count + rest.shape[1])
         if budget.left < 0 or not here.count:
@@ -287,7 +255,7 @@ def one_step(
         system = np.where(sound[:, None], system, 0.0) * weight[:, None]
         solved = Damped(system, np.where(sound, target, 0.0) * weight, long=True)
 
-        def moved(damping: float) -> Iterator[tuple[SparseField, Array]]:
+        def moved(damping: float) -> Iterator[Point]:
             trial = here.moved(solved(max(damping, LEAST)))
             yield trial, steps.missed(trial, tableau, substeps)
 
