@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from prophecy.laws.kernels.entry import eliminate, substitute, tangents
+from prophecy.laws.kernels.entry import eliminate, substitute
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
@@ -217,14 +217,14 @@ def test_terms_that_no_equation_has_change_nothing_but_the_cost(seed, share):
     generator = np.random.default_rng(seed)
     sparse = field.with_mask(generator.random(field.mask.shape) < share)
     points = 0.5 * generator.standard_normal((5, 3))
-    whole = flow.steps(sparse.terms, sparse.theta, FOURTH, points, np.full(5, 2))
+    full = SparseField.of(sparse.terms, sparse.theta)
+    whole, of_all = full.tangents(FOURTH, points, 2)  # every term is free, and none left out
     assert np.allclose(sparse.steps(FOURTH, points, 2), whole, rtol=0, atol=1e-14)
     ends, tangent = sparse.tangents(FOURTH, points, 2)
-    chosen, whose = sparse.parameters
-    expected = tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
-    assert np.allclose(ends, expected[0], rtol=0, atol=1e-14)
-    assert np.allclose(tangent, expected[1], rtol=0, atol=1e-13)
-    full = SparseField.of(sparse.terms, sparse.theta)
+    places = {parameter: 3 + place for place, parameter in enumerate(zip(*full.parameters, strict=True))}
+    free = [*range(3), *(places[parameter] for parameter in zip(*sparse.parameters, strict=True))]
+    assert np.allclose(ends, whole, rtol=0, atol=1e-14)
+    assert np.allclose(tangent, of_all[:, :, free], rtol=0, atol=1e-13)
     ahead, there = (each.paths(points, 3, 1e-6, 1e3) for each in (sparse, full))
     assert np.allclose(ahead, there, rtol=0, atol=1e-9, equal_nan=True)
 

@@ -17,7 +17,7 @@ from prophecy._arrays import Array, Counts
 from prophecy.laws.context import Units
 from prophecy.laws.kernels import entry
 
-features, paths, steps = entry.features, entry.paths, entry.steps
+features, paths = entry.features, entry.paths
 SINE, TANH, MODULUS, SIGN = entry.SINE, entry.TANH, entry.MODULUS, entry.SIGN
 EXPONENTIAL, RECIPROCAL, LOGARITHM, ROOT = entry.EXPONENTIAL, entry.RECIPROCAL, entry.LOGARITHM, entry.ROOT
 

@@ -25,7 +25,7 @@ from prophecy._arrays import Array, Counts
 from prophecy.laws.assimilation import Assimilated, known
 from prophecy.laws.damped import descend
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
-from prophecy.laws.hidden_starts import FAMILIES, Family, alike, guesses
+from prophecy.laws.hidden_starts import FAMILIES, Family, guesses
 from prophecy.laws.kernels import entry
 from prophecy.laws.problem import Point, Problem
 from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
@@ -230,7 +230,7 @@ def searched(visible: Array, family: Family, settings: Settings) -> tuple[list[S
                 start.tableau, start.tolerance = EIGHTH, exact.rounding / 10
         for start in pool:
             start.improve(how.steps * 2**number, exact.rounding / 10, how.least_gain / 2 if number == 3 else 0.0)
-        pool = different(pool, how.same)[: max(len(pool) // 2, 2)]
+        pool = sorted(pool, key=lambda each: each.reached)[: max(len(pool) // 2, 2)]
         limit = exact.close if number > 1 else how.coarse / 4 ** (family.variables - 3)
         if number:
             pool = [start for start in pool if start.reached < limit]
@@ -248,15 +248,6 @@ def starts(visible: Array, family: Family, settings: Settings, worst: float = np
         start.standardise()
         start.field = regression(start.field, start.states, np.inf, how.ridge)
     return pool
-
-
-def different(pool: list[Search], share: float) -> list[Search]:
-    """Those of least misfit first, without any that came to the place of a better one, up to an affine change."""
-    found: list[Search] = []
-    for search in sorted(pool, key=lambda each: each.reached):
-        if not alike(search.visible, search.hidden, [other.hidden for other in found], share).any():
-            found.append(search)
-    return found
 
 
 def found(visible: Array, settings: Settings, rough: float = 0.0) -> Search | None:

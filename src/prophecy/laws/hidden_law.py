@@ -17,7 +17,7 @@ from prophecy.laws.context import Context, Units, fastest_period
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import powers
 from prophecy.laws.flows import finished
-from prophecy.laws.hidden import HELD, Search, different, found, starts
+from prophecy.laws.hidden import HELD, Search, found, starts
 from prophecy.laws.hidden_starts import Family
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.trajectory import Decided
@@ -163,5 +163,5 @@ def _tracks(values: Array, noise: float, stride: int, settings: Settings) -> lis
     for steps in (3, 4, 4):
         for search in pool:
             search.improve(steps, settings.laws.exact.rounding)
-        pool = different(pool, how.same)[: how.starts // 4]
+        pool = sorted(pool, key=lambda each: each.reached)[: how.starts // 4]
     return [replace(search.finer(values, stride), noise=noise) for search in pool if np.isfinite(search.reached)]

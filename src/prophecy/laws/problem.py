@@ -167,7 +167,7 @@ class Problem:
 
     def _prune(self, anew: bool) -> bool:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). Whether any
-        went. anew: first take the Gauss-Newton step; then exchange terms of one trajectory for others that cost less.
+        went. anew: first take the Gauss-Newton step; then exchange terms for others that cost less.
         """
         count = self.field.coefficients
         if not self.linearise() or not count:
@@ -177,7 +177,7 @@ class Problem:
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
         aim, triangle = self._triangle @ value, self._triangle
         choices = [eliminated(value, self._solved.root(), terms, limit, count)[::2]]
-        if anew and self.looseness <= self.laws.one_trajectory:
+        if anew:
             whose = self.field.parameters[1][:count]
             own = [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
             choices.append(exchanged(triangle, aim, choices[0][1] | ~terms, own, limit))

@@ -200,7 +200,6 @@ class HiddenSettings:
     #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
     #: four. All searches that arrived did, of the others half end there.
     coarse: float = 6e-3
-    same: float = 0.01  #: share of the variance that may differ between two searches that came to the same place
 
     # The rest of the series
     stretch: int = 64  #: samples forecast at a time: two Lyapunov times of the systems above

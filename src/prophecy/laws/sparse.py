@@ -117,7 +117,7 @@ class SparseField:
 
     def steps(self, tableau: Tableau, points: Array, substeps: int | Counts) -> Array:
         """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
-        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, substeps))
+        return np.asarray(entry.tangents(self.terms, self.theta, tableau, (), (), points, substeps, False)[0])
 
     def tangents(self, tableau: Tableau, points: Array, substeps: int | Counts) -> tuple[Array, Array]:
         """One sample later, and the derivatives with the start and the parameters (`kernels/flow.pyx`)."""

@@ -39,13 +39,9 @@ cdef struct Flow:
     Numbers h, x, start, slopes, at, phi, dphi, jacobian, answer, through, whole, column, made
 
 
-def steps(table, theta, method, points, substeps):
-    """Every one of (points, variables) one sample later, each by as many substeps, one number or (points,)."""
-    return tangents(table, theta, method, (), (), points, substeps, False)[0]
-
-
 def tangents(table, theta, method, chosen, whose, points, substeps, derivatives=True):
-    """One sample onwards from each point, and its derivatives (none where these are not wanted).
+    """One sample onwards from each point, by as many substeps, one number or (points,), and its derivatives (none where
+    these are not wanted).
 
     Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, shift or rate of function chosen[c].
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
