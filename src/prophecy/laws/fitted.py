@@ -57,24 +57,18 @@ class FittedFlow:
     def doubt(self, variables: int) -> float:
         """How little the samples determine the first `variables` rates: by how much those under drawn parameters differ
         along the path, as a share of their size, root mean square."""
-        columns = features(self.field.terms, self.found.states)
-        rates = (columns @ self.field.theta)[:, :variables]
-        drawn = [
-            features(each.terms, self.found.states) @ each.theta
-            for each in self.found.draws(self.laws.draws // 4, 0)[0]
-        ]
-        size = np.mean(rates**2, axis=0)
-        away = np.mean((np.stack(drawn)[:, :, :variables] - rates) ** 2, axis=(0, 1))
+        fields = self.field, *self.found.draws(self.laws.draws // 4, 0)[0]
+        rates, *drawn = [(features(f.terms, self.found.states) @ f.theta)[:, :variables] for f in fields]
+        size, away = np.mean(rates**2, axis=0), np.mean((np.stack(drawn) - rates) ** 2, axis=(0, 1))
         return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
 
     @property
     def steepest(self) -> float:
         """By how much the exponent of an exponential in some equation changes along the path, at most."""
-        terms, path = self.field.terms, self.found.states
+        terms = self.field.terms
         kept = np.flatnonzero(powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0))
-        rises = [terms.functions[i] for i in kept if terms.functions[i].kind == EXPONENTIAL]
-        spans = [float(np.ptp(f.sums(path))) for f in rises]
-        return max(spans, default=0.0)
+        rises = [terms.functions[i] for i in kept if terms.kinds[i] == EXPONENTIAL]
+        return max((float(np.ptp(f.sums(self.found.states))) for f in rises), default=0.0)
 
     def path(self, steps: int) -> Array:
         """The flow from the last state: (steps, variables)."""

@@ -121,12 +121,11 @@ class _Solved:
 
     @cached_property
     def typical(self) -> Array:
-        """What is left without the few steps that no fixed number of substeps follows."""
+        """What is left without the few steps that no fixed number of substeps follows; `level`: its size."""
         return np.asarray(np.where(np.abs(self.rest) < 10 * _most(self.rest, self.exact), self.rest, 0.0))
 
     @property
     def level(self) -> float:
-        """The root mean square of that."""
         return float(np.sqrt(np.mean(self.typical**2)))
 
     def again(self, field: SparseField, iterations: int) -> _Solved:
