@@ -42,16 +42,15 @@ def _put_settings(into: Any, settings: Group) -> None:
 
 
 @lru_cache(maxsize=64)
-def between(level: float) -> tuple[int, bool, float]:
-    """A level among the tracked ones: the quantile above it, whether one lies below, and how far it is from there.
+def between(level: float) -> tuple[int, float]:
+    """A level among the tracked ones: the quantile above it, and how far it is there from the one below, or from 0.
 
-    Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
+    Straight lines over the normal quantiles; beyond the last one in proportion to it, and more than 1.
     """
-    knots, normal = np.array(NORMAL), float(ndtri((1.0 + level) / 2.0))
-    above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
-    inside = above > 0 and normal <= float(knots[above])
-    start = float(knots[above - 1]) if inside else 0.0
-    return above, bool(inside), (normal - start) / (float(knots[above]) - start)
+    normal = float(ndtri((1.0 + level) / 2.0))
+    above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
+    start = NORMAL[above - 1] if above > 0 and normal <= NORMAL[above] else 0.0
+    return above, (normal - start) / (NORMAL[above] - start)
 
 
 @lru_cache(maxsize=16)

@@ -59,10 +59,9 @@ cdef double half_width(const Record* r, const Table* t, const Where* where) noex
     for l in range(where.above + 1):
         lower = upper
         upper = max(upper, r.quantile[l])
-    if not where.inside and where.part > 1.0:
+    if where.part > 1.0:
         rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
         return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
-    lower = lower if where.inside else 0.0
     return (lower + (upper - lower) * where.part) * usual_error(r, t)
 
 

@@ -17,7 +17,6 @@ cdef struct Room:
 # Where a level lies among the tracked quantiles (`table.between`).
 cdef struct Where:
     long long above
-    bint inside
     double part
 
 
@@ -89,7 +88,7 @@ cdef inline const Table* table_of(object array) except NULL:
 cdef inline Where where_of(tuple place) except *:
     """Where a level lies among the tracked quantiles, as `table.between` says."""
     cdef Where where
-    where.above, where.inside, where.part = place
+    where.above, where.part = place
     if not 0 <= where.above < LEVELS:
         raise ValueError(f"there are {LEVELS} tracked quantiles, and none is number {where.above}")
     return where

@@ -1,4 +1,4 @@
-r"""The bank: `step` takes in one value of one stream, `read_next` says what comes next (docs/prophecy.md).
+r"""The bank: `step` takes in one value of one stream, `expected` is the next one (docs/prophecy.md).
 
 First what is learned from the value (calibration, solved readouts, bias of the derivative, mixture), then memories,
 members and their mixture for the next value. One value, an array, many channels and many series all run these functions,
@@ -77,7 +77,8 @@ cdef void _watch(
     for j in range(window - 1):
         level += r.lag[j]
     error = value - forecast
-    score = surprise_of(r, t, error) if error * error * part * part > 9.0 * r.error_scale else 0.0
+    wider = across(r, t, r.gap + 1.0)
+    score = surprise_of(r, t, error, wider) if error * error * part * part > 9.0 * r.error_scale else 0.0
     watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
 
 
@@ -230,21 +231,8 @@ cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nog
 # Reading.
 
 
-cdef (double, double) read_next(const Record* r, const Table* t, const Where* where) noexcept nogil:
-    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
-
-    where: the level among the tracked quantiles (`table.between`).
-    """
-    if r.count == 0:
-        return NAN, NAN
-    mean = expected(r, t)
-    half = half_width(r, t, where) * across(r, t, r.gap + 1.0)
-    # No interval is narrower than the numbers themselves, nor than a tick.
-    return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t))
-
-
-cdef double surprise_of(const Record* r, const Table* t, double error) noexcept nogil:
-    """The score of an error of the next value, in view of the steps since the last known one.
+cdef double surprise_of(const Record* r, const Table* t, double error, double wider) noexcept nogil:
+    """The score of an error of the next value, whose interval is `wider` times as wide as one step ahead.
 
     Where values repeat exactly, as rounded, counted and clipped ones do, errors take a few sizes only, which tracked
     quantiles do not resolve: then it is at most -log10 of the share of all earlier errors at least as large, or of the
@@ -252,10 +240,11 @@ cdef double surprise_of(const Record* r, const Table* t, double error) noexcept 
     the stream rests half of the time, and forecasts err by half as much as copying does or more, no event is rarer than
     changes of its size.
     """
-    score = surprise(r, t, error / across(r, t, r.gap + 1.0))
+    score = surprise(r, t, error / wider)
     if not score > 0.0 or not repeats_exactly(r, t):
         return score
-    size, change = fabs(error) / (r.gap + 1), fabs(error + expected(r, t) - r.last) / (r.gap + 1)
+    steps = max(wider, r.gap + 1.0)
+    size, change = fabs(error) / steps, fabs(error + expected(r, t) - r.last) / steps
     rare = max(min(tail_share(r, ERROR, size, False), power_law(r, ERROR, size, True)), LEAST)
     if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
         count = 0.0

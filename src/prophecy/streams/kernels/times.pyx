@@ -127,49 +127,36 @@ cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t
     return across(r, t, since)
 
 
-cdef (double, double, double) judged_by(
-    Record* r, const Table* t, double mean, double wider, double more, double value, const Where* where
-) noexcept nogil:
-    """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
-    of it longer by `more`."""
-    error = copysign(max(fabs(value - mean) - more, 0.0) / wider, value - mean)
-    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, r.gap + 1.0))
-    return mean, max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t)), score
-
-
-cdef (double, double, double) forecast_at(
-    const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
-) noexcept nogil:
-    """Mean, half width and the score of `value`, for `time`; NaN, NaN and 0 before the first value."""
-    r, c, s = stream.r, stream.c, stream.s
-    if r.count == 0:
-        return NAN, NAN, 0.0
-    if is_far(c, t, time):
-        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
-        return judged_by(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
-    steps, offset = place_of(c, time)
-    if c.irregular or fabs(offset) > t.clock.off:
-        path, bent = path_at(stream, t, time, room)
-        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
-        return judged_by(r, t, path, widening(r, c, s, t, time), more, value, where)
-    if steps > 1.0:
-        r = copied(stream, room)
-        miss_steps(r, room.ring, c, t, truncated(steps) - 1)
-    mean, half = read_next(r, t, where)
-    if taken_then(s, t):
-        mean += shift_along(r, mean, offset)
-    return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
-
-
 cdef (double, double, double) forecast_next(
     const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
 ) noexcept nogil:
-    """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late."""
-    c, at = stream.c, when(stream.c, t, time)
+    """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late, and
+    before the first value (with a score of 0)."""
+    r, c, s = stream.r, stream.c, stream.s
+    at, more = when(c, t, time), 0.0
     if isnan(at):
         return NAN, NAN, NAN
-    # The interval for a wild stamp is that of a hole, until the clock turns out to have been set.
-    return forecast_at(stream, t, time if c.count > 0 and is_far(c, t, time) else at, value, where, room)
+    if r.count == 0:
+        return NAN, NAN, 0.0
+    steps, offset = place_of(c, at)
+    if c.count > 0 and is_far(c, t, time):
+        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
+        mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
+    elif c.irregular or fabs(offset) > t.clock.off:
+        mean, bent = path_at(stream, t, at, room)
+        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
+        wider = widening(r, c, s, t, at)
+    else:
+        if steps > 1.0:
+            r = copied(stream, room)
+            miss_steps(r, room.ring, c, t, truncated(steps) - 1)
+        mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
+        if taken_then(s, t):
+            mean += shift_along(r, mean, offset)
+    # No interval is narrower than the numbers themselves, nor than a tick.
+    half = max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    error = copysign(max(fabs(value - mean) - more, 0.0), value - mean)
+    return mean, half, NAN if isnan(value) else surprise_of(r, t, error, wider)
 
 
 # Values.
