@@ -8,20 +8,30 @@ is learned from the stream's own outer errors. Intervals across gaps: docs/time.
 # Scale and quantiles.
 
 
+cdef void note_scales(
+    double* scales, double* peaks, double* last_peaks, const double* squared, long long many, double least,
+    long long count, const Table* t
+) noexcept nogil:
+    """Take squared errors into their discounted means, v ← v + (e² - v) ρ, after `count` others. Every `block` values a
+    scale comes down to `ceiling` times the largest squared error of the last two blocks."""
+    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
+    for i in range(many):
+        scales[i] = max(scales[i] + (squared[i] - scales[i]) * rate, least)
+        peaks[i] = max(peaks[i], squared[i])
+    if (count + 1) % t.block == 0:
+        for i in range(many):
+            scales[i] = min(scales[i], t.ceiling * max(max(peaks[i], last_peaks[i]), least))
+            last_peaks[i] = peaks[i]
+            peaks[i] = 0.0
+
+
 cdef void calibrate(Record* r, const Table* t, double error) noexcept nogil:
     """Scale and quantiles of the forecast's errors."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, SMALLEST)
     note_quantiles(r, t, squared)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
+    note_scales(&r.error_scale, &r.error_peak, &r.last_error_peak, &squared, 1, SMALLEST, r.learned, t)
 
 
 cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nogil:
@@ -30,7 +40,10 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
     # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
     if not (squared > SMALLEST or r.error_scale > SMALLEST):
         return
-    _note_tail(r, t, squared)
+    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
+    if squared > bar > 0.0:  # how heavy the tail is: the mean logarithm by which errors pass the bar (Hill's estimate)
+        heavier = min(0.5 * log(squared / bar), 4.0)
+        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
     first = 0.0 if rests_half(r) else 2.0 * t.first_rate / (r.learned + 1)
     for l in range(LEVELS):
         q, step_size = r.quantile[l], first / RARE[l]
@@ -40,14 +53,6 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
         else:
             q *= t.raise_by[l] if beyond_it else t.lower_by[l]
         r.quantile[l] = min(max(q, LOWEST), HIGHEST)
-
-
-cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil:
-    """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
-    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
-    if squared > bar > 0.0:
-        heavier = min(0.5 * log(squared / bar), 4.0)
-        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
 
 
 cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
@@ -84,16 +89,11 @@ cdef double surprise(const Record* r, const Table* t, double error) noexcept nog
         start = NORMAL[above - 1] if above > 0 else 0.0
         normal = start + (NORMAL[above] - start) * ((size - before) / max(knot - before, SMALLEST))
         score = -log10(erfc(normal / sqrt(2.0)))
-    score = min(score, most_score(r, t))
-    return score if score > 0.0 else 0.0  # not -0.0
-
-
-cdef double most_score(const Record* r, const Table* t) noexcept nogil:
-    """The largest score that the errors known allow."""
-    known = log10(1.0 + r.learned)
+    known = log10(1.0 + r.learned)  # the largest score that the errors known allow
     if sqrt(r.error_scale) > ERROR_ROUNDING * fabs(r.last) + sqrt(SMALLEST):
         known = max(known, r.learned / t.decade)
-    return min(known, -log10(LEAST))
+    score = min(score, min(known, -log10(LEAST)))
+    return score if score > 0.0 else 0.0  # not -0.0
 
 
 # Gaps.

@@ -67,12 +67,6 @@ cdef void note_stamp(Clock* c, double time) noexcept nogil:
     c.walked = max(c.walked - EARNED, <long long> 0)
 
 
-cdef long long steps_worth(const Clock* c, long long steps) noexcept nogil:
-    """How many of the steps of a hole are taken one by one: `EARNED` for every value since the last holes, `WALKED` in
-    all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
-    return max(min(steps, WALKED - c.walked), <long long> 0)
-
-
 cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
     """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0

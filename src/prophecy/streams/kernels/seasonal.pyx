@@ -19,28 +19,21 @@ cdef double behind(const double* ring, long long newest, double samples) noexcep
     return value
 
 
-cdef double seasonal_share(const Record* r) noexcept nogil:
-    """The share of the seasonal members in the forecast, by weight over scale."""
-    if r.season_on == 0:
-        return 0.0
-    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
-    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
-    return ours / (bank + ours)
-
-
 cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil:
     """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
     count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine loses 1 % of its slope): there,
     other than at the newest value, both sides are known."""
-    part, period = seasonal_share(r), r.season_periods[0]
+    period = r.season_periods[0]
     wide = max(1.0, floor(period / 24.0 + 0.5))
     seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
-    if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
+    if r.season_on == 0 or seasons < 1 or period <= 2.0 * wide:
         return alone
+    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
+    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
     total, newest = 0.0, (r.count - 1) % RING
     for b in range(1, seasons + 1):
         total += behind(ring, newest, b * period - wide) - behind(ring, newest, b * period + wide)
-    return alone + part * (total / (2.0 * wide * seasons) - alone)
+    return alone + ours / (bank + ours) * (total / (2.0 * wide * seasons) - alone)
 
 
 cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
@@ -96,13 +89,6 @@ cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
     for s in range(2):
         mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
         r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
-
-
-cdef void learn_seasonal(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Learn from the change that was forecast: `difference` from the newest value to this one, over 1/part steps."""
-    if r.season_on == 1:
-        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
-        r.season_seen += 1
 
 
 cdef double advance_seasonal(Record* r, const double* ring, const Table* t) noexcept nogil:

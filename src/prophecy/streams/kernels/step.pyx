@@ -32,7 +32,9 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         return
     value = within(value)  # what is brought to the grid may lie beyond
     if r.count == 0:
-        _begin_value(r, value)
+        r.last = r.mean = value
+        for j in range(LAGS):  # everything before it is taken to have been equal to it
+            r.lag[j] = value
     else:
         distance, forecast = r.gap + 1, expected(r, t)
         error, part = value - forecast, 1.0 / (distance - r.doubts)  # what came and is doubted is no time that passed
@@ -48,7 +50,9 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
             _watch(r, t, value, forecast, forecast, part, True, True)
             _miss(r, ring, t, forecast)
             return
-        wider, by = across(r, t, distance), confirmed(r.doubted, error) if wild else 0.0
+        wider, by = across(r, t, distance), 0.0
+        if wild:  # the level has moved, by the median of three errors in a row
+            by = min(max(error, min(r.doubted[0], r.doubted[1])), max(r.doubted[0], r.doubted[1]))
         _watch(r, t, value, value - by, forecast, part, wild, False)
         if wild:
             note_quantiles(r, t, by * by)
@@ -86,7 +90,9 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
     """All members learn from a value. part: 1 over the steps since the last known one, which errors across a gap are
     multiplied by."""
     difference = value - r.last
-    learn_seasonal(r, t, difference, part)
+    if r.season_on == 1:
+        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
+        r.season_seen += 1
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
     note_bias(r, t, difference, part)
@@ -98,14 +104,6 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
 
 
 # Memories and members.
-
-
-cdef void _begin_value(Record* r, double value) noexcept nogil:
-    """The first value: everything before it is taken to have been equal to it."""
-    for j in range(LAGS):
-        r.lag[j] = value
-    r.last = value
-    r.mean = value
 
 
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
@@ -217,9 +215,14 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
 
 
 cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil:
-    """The level has moved by `by`: so does all that is remembered of it. The two values that were doubted are put in their
-    places, unless others are missing too."""
-    move_level(r, ring, by)
+    """The level has moved by `by`: so does all that is remembered of it, but what is relative to the newest value. The
+    two values that were doubted are put in their places, unless others are missing too."""
+    r.last = within(r.last + by)
+    r.mean += by
+    for j in range(LAGS):
+        r.lag[j] = within(r.lag[j] + by)
+    for j in range(min(r.count, RING)):
+        ring[j] = within(ring[j] + by)
     if r.gap == 2:
         _amend(r, ring, t, 2, r.doubted[0] - by, r.doubted[1] - r.doubted[0])
         for ago in range(2):

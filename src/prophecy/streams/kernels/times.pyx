@@ -93,8 +93,9 @@ cdef Record* copied(const Stream* stream, Room* room) noexcept nogil:
 
 
 cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* t, long long steps) noexcept nogil:
-    """So many missing values; returns how many of them were worth a step each."""
-    walked = steps_worth(c, steps)
+    """So many missing values; returns how many of them were taken one by one: `EARNED` for every value since the last
+    holes, `WALKED` in all. What a value costs is then bounded, whatever its stamp says; the rest is passed over."""
+    walked = max(min(steps, WALKED - c.walked), <long long> 0)
     for _ in range(walked):
         step(r, ring, t, NAN)
     if walked < steps and r.count > 0:
