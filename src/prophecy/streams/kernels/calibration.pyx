@@ -8,30 +8,19 @@ is learned from the stream's own outer errors. Intervals across gaps: docs/time.
 # Scale and quantiles.
 
 
-cdef void note_scales(
-    double* scales, double* peaks, double* last_peaks, const double* squared, long long many, double least,
-    long long count, const Table* t
-) noexcept nogil:
-    """Take squared errors into their discounted means, v ← v + (e² - v) ρ, after `count` others. Every `block` values a
-    scale comes down to `ceiling` times the largest squared error of the last two blocks."""
-    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
-    for i in range(many):
-        scales[i] = max(scales[i] + (squared[i] - scales[i]) * rate, least)
-        peaks[i] = max(peaks[i], squared[i])
-    if (count + 1) % t.block == 0:
-        for i in range(many):
-            scales[i] = min(scales[i], t.ceiling * max(max(peaks[i], last_peaks[i]), least))
-            last_peaks[i] = peaks[i]
-            peaks[i] = 0.0
-
-
 cdef void calibrate(Record* r, const Table* t, double error) noexcept nogil:
     """Scale and quantiles of the forecast's errors."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, SMALLEST)
     note_quantiles(r, t, squared)
-    note_scales(&r.error_scale, &r.error_peak, &r.last_error_peak, &squared, 1, SMALLEST, r.learned, t)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
+    r.error_peak = max(r.error_peak, squared)
+    if (r.learned + 1) % t.block == 0:
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
+        r.error_scale = min(r.error_scale, highest)
+        r.last_error_peak, r.error_peak = r.error_peak, 0.0
 
 
 cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nogil:

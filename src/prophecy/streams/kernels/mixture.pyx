@@ -11,20 +11,28 @@ cdef void learn_mixture(
 ) noexcept nogil:
     """Weights and scales after errors (difference - ahead) * part, `count` of which were learned from before.
 
-        w ← (1 - share) w √v/(v + e²)/Σ + share · prior
+        w ← (1 - share) w √v/(v + e²)/Σ + share · prior,  v ← v + (e² - v) ρ
+
+    Every `block` values a scale comes down to `ceiling` times the largest squared error of the last two blocks.
     """
     cdef double new[MEMBERS_ROW]
-    cdef double squared[MEMBERS_ROW]
     least = (ROUNDING * value) * (ROUNDING * value) + SMALLEST
+    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
     for i in range(members):
         error = (difference - ahead[i]) * part
-        squared[i] = error * error
-        scales[i] = scales[i] if scales[i] > 0.0 else max(squared[i], least)
-        new[i] = weights[i] * (sqrt(scales[i]) / (scales[i] + squared[i]))
+        squared = error * error
+        scale = scales[i] if scales[i] > 0.0 else max(squared, least)
+        new[i] = weights[i] * (sqrt(scale) / (scale + squared))
+        scales[i] = max(scale + (squared - scale) * rate, least)
+        peaks[i] = max(peaks[i], squared)
     kept = (1.0 - t.share) / _sum_row(new, members)
     for i in range(members):
         weights[i] = new[i] * kept + t.share * prior[i]
-    note_scales(scales, peaks, last_peaks, squared, members, least, count, t)
+    if (count + 1) % t.block == 0:
+        for i in range(members):
+            scales[i] = min(scales[i], t.ceiling * max(max(peaks[i], last_peaks[i]), least))
+            last_peaks[i] = peaks[i]
+            peaks[i] = 0.0
 
 
 cdef double _sum_row(double* x, long long count) noexcept nogil:

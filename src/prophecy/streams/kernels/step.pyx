@@ -80,9 +80,9 @@ cdef void _watch(
     window = min(WINDOW, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    error = value - forecast
-    wider = across(r, t, r.gap + 1.0)
-    score = surprise_of(r, t, error, wider) if error * error * part * part > 9.0 * r.error_scale else 0.0
+    error, score = value - forecast, 0.0
+    if error * error * part * part > 9.0 * r.error_scale:
+        score = surprise_of(r, t, error, across(r, t, r.gap + 1.0))
     watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
 
 
