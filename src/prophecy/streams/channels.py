@@ -49,12 +49,7 @@ class Channels:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a file holds: of the rings what is in use."""
         used = int(min(self.records["count"].max(), RING))
-        return {
-            "records": self.records,
-            "rings": self.rings[:, :used],
-            "clocks": self.clocks,
-            "samples": self.samples,
-        }
+        return {"records": self.records, "rings": self.rings[:, :used], "clocks": self.clocks, "samples": self.samples}
 
     def restore(self, count: Any, arrays: dict[str, NDArray[Any]]) -> None:
         """Set fresh series to what a file holds; ValueError, TypeError or KeyError for anything none could have
@@ -122,7 +117,13 @@ class Channels:
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:
             self._warned = True
-            _warn_late(self._late, self.count + self._late)
+            warnings.warn(
+                f"{self._late} of {self.count + self._late} moments came with a time that is not after the newest one, "
+                "and were not taken in; sort them by time (newest last), or leave `time` out if values are evenly "
+                "spaced and their times say nothing",
+                UserWarning,
+                stacklevel=3,
+            )
         return noted.transpose(2, 1, 0)
 
     def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
@@ -173,12 +174,3 @@ class Channels:
             missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
             row[len(row) - length :] = np.where(missing == 1, np.nan, ring[places])
         return out
-
-
-def _warn_late(late: int, moments: int) -> None:
-    warnings.warn(
-        f"{late} of {moments} moments came with a time that is not after the newest one, and were not taken in; "
-        "sort them by time (newest last), or leave `time` out if values are evenly spaced and their times say nothing",
-        UserWarning,
-        stacklevel=4,
-    )

@@ -127,15 +127,11 @@ class Prophecy:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
-        lower, upper = mean - half, mean + half
-        if self._channels is None:
-            return Forecast(float(mean[0]), float(lower[0]), float(upper[0]), level, METHOD)
-        return Forecast(mean, lower, upper, level, METHOD)
+        return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
-        slope = self._stream.slope()
-        return float(slope[0]) if self._channels is None else slope
+        return self._as_asked(self._stream.slope())
 
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
@@ -149,8 +145,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        score = self._stream.forecast(0.9, one_moment(time), moments[0])[2]
-        return float(score[0]) if self._channels is None else score
+        return self._as_asked(self._stream.forecast(0.9, one_moment(time), moments[0])[2])
 
     def alarm(self) -> Any:
         """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that
@@ -160,8 +155,7 @@ class Prophecy:
         change is reported when it comes, not again while it lasts (docs/anomalies.md). NaN where the newest
         value is missing, as in `follow`.
         """
-        alarm = self._stream.alarm()
-        return float(alarm[0]) if self._channels is None else alarm
+        return self._as_asked(self._stream.alarm())
 
     def seasons(self, channel: int = 0) -> tuple[float, ...]:
         """The periods found in one channel, in samples, the shorter first: none, one or two."""
@@ -249,13 +243,15 @@ class Prophecy:
 
         return explained(self._stream, self._series(channel), self._gaps)
 
+    def _as_asked(self, numbers: Array) -> Any:
+        """Numbers for all channels; of a stream of numbers a float."""
+        return float(numbers[0]) if self._channels is None else numbers
+
     def _series(self, channel: int) -> int:
-        series = self._channels or 1
-        if isinstance(channel, bool) or not isinstance(channel, int | np.integer):
-            raise TypeError(f"channel must be a whole number, got {channel!r}")
-        if not 0 <= channel < series:
+        series, place = self._channels or 1, _checks.whole("channel", channel, least=0)
+        if place >= series:
             raise ValueError(f"channel must lie between 0 and {series - 1}, got {channel}")
-        return int(channel)
+        return place
 
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles.

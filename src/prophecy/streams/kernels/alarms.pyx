@@ -52,15 +52,6 @@ cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept
     return ahead
 
 
-cdef void note_sum(Record* r, const Table* t, double total) noexcept nogil:
-    """Add a sum to the current block; begin the next block when it is full. A sum must exceed those of two blocks."""
-    r.alarm_peak = max(r.alarm_peak, total)
-    r.alarm_left -= 1
-    if r.alarm_left <= 0:
-        r.alarm_last_peak, r.alarm_peak = r.alarm_peak, 0.0
-        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen))
-
-
 cdef bint still(const Record* r, const Table* t, long long same) noexcept nogil:
     """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
@@ -211,4 +202,8 @@ cdef void watch(
         sure = max(sure, t.alarms.alone)
     if sure > 0.0:
         r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
-    note_sum(r, t, total)
+    r.alarm_peak = max(r.alarm_peak, total)
+    r.alarm_left -= 1
+    if r.alarm_left <= 0:  # the next block begins: a sum must exceed those of two
+        r.alarm_last_peak, r.alarm_peak = r.alarm_peak, 0.0
+        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen))

@@ -101,19 +101,6 @@ cdef double reach(const Record* r, const Table* t, double steps) noexcept nogil:
     return max(2.0 * one, min(one * steps, wide * min(1.5 * t.gap_reach * steps / r.count, 1.0)))
 
 
-cdef double within_reach(const Record* r, const Table* t, double ahead) noexcept nogil:
-    """The forecast `ahead`, limited to `reach` beyond all values known.
-
-    Across a gap every step is predicted from the one before, and high degrees would diverge; so would members that
-    were exact before, one step after a signal has broken off and begun anew.
-    """
-    known = r.alarm_size[VALUE]
-    if known == 0:
-        return ahead
-    far = reach(r, t, r.gap + 1.0)
-    return min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far)
-
-
 cdef double across(const Record* r, const Table* t, double steps) noexcept nogil:
     """How many times wider than one step ahead an interval is, so many steps after the newest known value.
 

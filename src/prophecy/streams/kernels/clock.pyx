@@ -60,13 +60,6 @@ cdef void _move_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
         c.recent[i] += seconds
 
 
-cdef void note_stamp(Clock* c, double time) noexcept nogil:
-    """A stamp was taken."""
-    c.recent[c.count % RECENT] = c.last = time
-    c.count += 1
-    c.walked = max(c.walked - EARNED, <long long> 0)
-
-
 cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
     """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0

@@ -62,7 +62,8 @@ cdef class Streams:
         self.records, self.rings, self.clocks, self.samples, self.table = records, rings, clocks, samples, table
         self.count, self.moments = len(records), moments
         self._records, self._rings = records_of(records, self.count), numbers(rings, "rings", self.count * RING)
-        self._clocks, self._samples = clocks_of(clocks, self.count), samples_of(samples, self.count)
+        self._clocks = <Clock*> _memory(clocks, "clocks", sizeof(Clock), self.count, "", True)
+        self._samples = <Samples*> _memory(samples, "samples", sizeof(Samples), self.count, "", True)
         self._table = table_of(table)
 
     def __reduce__(self):

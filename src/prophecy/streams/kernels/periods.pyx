@@ -178,7 +178,7 @@ cdef double tone(const Search* s, double frequency, double share) noexcept nogil
     2 Σ n r cos(2π f lag) / Σ n."""
     total, weight, c, d = 0.0, 0.0, 1.0, 0.0
     turn, twist = cos(2.0 * M_PI * frequency), sin(2.0 * M_PI * frequency)
-    for lag in range(1, min(nearest(max(floor(share * s.lags * frequency), 1.0) / frequency), s.lags) + 1):
+    for lag in range(1, min(truncated(rint(max(floor(share * s.lags * frequency), 1.0) / frequency)), s.lags) + 1):
         c, d = c * turn - d * twist, d * turn + c * twist
         total += s.pairs[lag] * s.r[lag] * c
         weight += s.pairs[lag]
@@ -210,7 +210,7 @@ cdef double refined(const Search* s, double period, double unit) noexcept nogil:
             best, found = share, period + i * step
     for i in range(2):
         whole = unit if i == 0 else 1.0
-        near = whole * nearest(found / whole) if whole > 0.0 else 0.0
+        near = whole * rint(found / whole) if whole > 0.0 else 0.0
         share, pairs = repeats(s, max(near, SHORTEST))
         if near > 0.0 and share >= best - (1.0 - best) * slower(s, near) / sqrt(max(pairs, 1.0)):
             return near
@@ -238,7 +238,7 @@ cdef double strongest_period(const Search* s, const Table* t, long long longest,
 
 cdef void take_out(Search* s, double period) noexcept nogil:
     """Take the mean profile over a period out of the series, whose mean square is 1 again then; `left` is what it was."""
-    cdef double whole = nearest(period)
+    cdef double whole = rint(period)
     cdef double phases = whole if whole == period else max(min(4.0 * period, s.count / 8.0), period)
     total, many, known = &s.re[0], &s.im[0], 0.0
     for j in range(truncated(phases) + 1):

@@ -157,19 +157,24 @@ cdef long long next_check(long long count) noexcept nogil:
     return due if count < due <= 2 * LONGEST else (count // LONGEST + 1) * LONGEST
 
 
-cdef void check_seasons_now(
-    Record* r, const double* ring, const Table* t, long long count, Search* search
-) noexcept nogil:
-    """Look for periods again, and decide whether the seasonal members run."""
+cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
+    """Look for periods again if it is time, decide whether the seasonal members run, and predict anew; not within a gap.
+    The room to search in is half a megabyte: where there is none, the check waits for the next value."""
     cdef double periods[2]
     cdef double strengths[2]
-    search.count = min(count, RING)
+    if r.count < r.season_check or r.gap > 0:
+        return
+    search = <Search*> malloc(sizeof(Search))
+    if search == NULL:
+        return
+    search.count = min(r.count, RING)
     for i in range(search.count):
-        search.values[i] = ring[(count - search.count + i) % RING]
+        search.values[i] = ring[(r.count - search.count + i) % RING]
         search.known[i] = 0.0 if is_missing(r, search.count - 1 - i) else 1.0
     find_periods(t, search, periods, strengths)
+    free(search)
     cdef bint was_on = r.season_on == 1
-    cdef bint changed = False
+    cdef bint changed = not was_on
     cdef bint others = not was_on
     for s in range(2):
         before = r.season_periods[s]
@@ -177,27 +182,15 @@ cdef void check_seasons_now(
         changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
-    r.season_check = next_check(count)
+    r.season_check = next_check(r.count)
     # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
     # would take the place of members that are nearly exact.
     cdef bint on = periods[0] > 0.0 and r.error_scale > 0.01 * r.scale[0]
     r.season_on = 1 if on else 0
-    if on and (changed or not was_on):
-        replay(r, ring, t, count, min(count, RING), 1)
+    if on and changed:
+        replay(r, ring, t, r.count, min(r.count, RING), 1)
     if on and others:  # those of periods that are merely known better now count for as much as they did
         wake(r, t.seasonal.joined)
     elif was_on and not on:
         wake(r, 1.0)
-
-
-cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
-    """Check the seasons if it is time, and predict anew; not within a gap. The room to search in is half a megabyte:
-    where there is none, the check waits for the next value."""
-    if r.count < r.season_check or r.gap > 0:
-        return
-    search = <Search*> malloc(sizeof(Search))
-    if search == NULL:
-        return
-    check_seasons_now(r, ring, t, r.count, search)
     r.change = shrunk(r, t, advance_seasonal(r, ring, t), False)
-    free(search)

@@ -160,10 +160,14 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     """The forecast of the next value; where gaps repeat the last value (`hold`), that value.
 
     No forecast passes a bound at which values pile up (`within_piles`), nor goes farther beyond all values seen than
-    `calibration.reach`.
+    `calibration.reach`. Across a gap every step is predicted from the one before, and high degrees would diverge; so
+    would members that were exact before, one step after a signal has broken off and begun anew.
     """
-    ahead = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change)
-    return within(within_reach(r, t, ahead))
+    ahead, known = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change), r.alarm_size[VALUE]
+    if known == 0:
+        return within(ahead)
+    far = reach(r, t, r.gap + 1.0)
+    return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
 
 
 cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:

@@ -76,20 +76,12 @@ cdef double placed_value(const Record* r, const Table* t, Samples* s, double val
         s.compared += 1
         rate = 1.0 / min(s.compared, 2 * RECENT)
         for reading in range(READINGS):
-            error = bounded(value - ahead - (by if reading == THEN else 0.0))
-            s.reading[reading] += (error * error - s.reading[reading]) * rate
+            error = value - ahead - (by if reading == THEN else 0.0)
+            s.reading[reading] += (min(error * error, SQUARED) - s.reading[reading]) * rate
     return value - by if moved else value
 
 
 # Forecasts.
-
-
-cdef Record* copied(const Stream* stream, Room* room) noexcept nogil:
-    """A copy of the record to walk on. The ring is read by the seasonal members alone."""
-    room.record = stream.r[0]
-    if stream.r.season_on == 1:
-        memcpy(room.ring, stream.ring, RING * sizeof(double))
-    return &room.record
 
 
 cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* t, long long steps) noexcept nogil:
@@ -103,17 +95,26 @@ cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* 
     return walked
 
 
+cdef Record* walked_on(const Stream* stream, const Table* t, long long steps, Room* room) noexcept nogil:
+    """The record after so many missing values: a copy, unless there are none. The ring is read by seasonal members
+    alone."""
+    if steps < 1:
+        return stream.r
+    room.record = stream.r[0]
+    if stream.r.season_on == 1:
+        memcpy(room.ring, stream.ring, RING * sizeof(double))
+    miss_steps(&room.record, room.ring, stream.c, t, steps)
+    return &room.record
+
+
 cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
     """The path of the bank's steps at `time`, and how far it is there from a straight line: a measure of what is not
     known about the signal between two steps."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    c, r = stream.c, stream.r
-    ahead = (time - c.grid) / c.dt
+    ahead = (time - stream.c.grid) / stream.c.dt
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    if top > 1:
-        r = copied(stream, room)
-        miss_steps(r, room.ring, c, t, top - 1)
+    r = walked_on(stream, t, top - 1, room)
     ahead = min(max(ahead, top - 1.0), <double> top)
     for i in range(POINTS):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
@@ -148,9 +149,7 @@ cdef (double, double, double) forecast_next(
         more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
         wider = widening(r, c, s, t, at)
     else:
-        if steps > 1.0:
-            r = copied(stream, room)
-            miss_steps(r, room.ring, c, t, truncated(steps) - 1)
+        r = walked_on(stream, t, truncated(steps) - 1, room)
         mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
         if taken_then(s, t):
             mean += shift_along(r, mean, offset)
@@ -190,7 +189,9 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     s.value[c.count % RECENT] = value
     if not isnan(value):
         s.newest, s.known = at, value
-    note_stamp(c, at)
+    c.recent[c.count % RECENT] = c.last = at
+    c.count += 1
+    c.walked = max(c.walked - EARNED, <long long> 0)
     verdict = check_grid(c, t)
     if verdict != FINE:
         start_grid_over(stream, t, verdict, room)
