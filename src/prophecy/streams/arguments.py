@@ -64,9 +64,7 @@ def one_moment(time: ArrayLike | None) -> float | None:
 
 
 def checked_level(level: float) -> float:
-    if type(level) is float and 0.0 < level < 1.0:
-        return level
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+    if type(level) is not float and (isinstance(level, bool) or not isinstance(level, int | float | np.number)):
         raise TypeError(f"level must be a number strictly between 0 and 1, such as 0.9, got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")

@@ -47,13 +47,13 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
             r.doubted[r.doubts] = error
             r.doubts += 1
             note_quantiles(r, t, edge(r, ERROR) * edge(r, ERROR))  # as large as the past allows
-            _watch(r, t, value, forecast, forecast, part, True, True)
+            watch(r, t, value, forecast, forecast, part, True, True)
             _miss(r, ring, t, forecast)
             return
         wider, by = across(r, t, distance), 0.0
         if wild:  # the level has moved, by the median of three errors in a row
             by = min(max(error, min(r.doubted[0], r.doubted[1])), max(r.doubted[0], r.doubted[1]))
-        _watch(r, t, value, value - by, forecast, part, wild, False)
+        watch(r, t, value, value - by, forecast, part, wild, False)
         if wild:
             note_quantiles(r, t, by * by)
             _move(r, ring, t, by)
@@ -70,20 +70,6 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
     mark_place(r, (r.count - 1) % RING, False)
     r.known += 1
     r.gap = r.crossed = 0
-
-
-cdef void _watch(
-    Record* r, const Table* t, double value, double believed, double forecast, double part, bint wild, bint doubted
-) noexcept nogil:
-    """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
-    level = believed
-    window = min(WINDOW, r.count + 1)
-    for j in range(window - 1):
-        level += r.lag[j]
-    error, score = value - forecast, 0.0
-    if error * error * part * part > 9.0 * r.error_scale:
-        score = surprise_of(r, t, error, across(r, t, r.gap + 1.0))
-    watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
 
 
 cdef void _learn_value(Record* r, const Table* t, double value, double part) noexcept nogil:

@@ -322,7 +322,11 @@ cdef void start_grid_over(const Stream* stream, const Table* t, long long verdic
     s.compared = 0
     if not anew and r.count > 0:
         return
-    renew(stream, t)
+    hold = r.hold
+    memset(r, 0, sizeof(Record))
+    memset(stream.ring, 0, RING * sizeof(double))
+    begin_record(r, t)
+    r.hold = hold
     newest, known, alarm, s.newest, before = s.newest, s.known, s.alarm, NAN, INFINITY
     for k in range(max(c.count - RECENT, 0), c.count):
         time, value = c.recent[k % RECENT], s.value[k % RECENT]
@@ -338,12 +342,3 @@ cdef void start_grid_over(const Stream* stream, const Table* t, long long verdic
             take_step(stream, t, value)
         before = place
     s.newest, s.known, s.alarm = newest, known, alarm
-
-
-cdef void renew(const Stream* stream, const Table* t) noexcept nogil:
-    """A record that has seen nothing, as `rows.fresh` makes it."""
-    hold = stream.r.hold
-    memset(stream.r, 0, sizeof(Record))
-    stream.r.hold = hold
-    begin_record(stream.r, t)
-    memset(stream.ring, 0, RING * sizeof(double))
