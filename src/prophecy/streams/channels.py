@@ -23,8 +23,6 @@ WORTH_THREADS = 20_000
 MANY_LATE = 16
 """Late moments, more than half of all, from which on a warning is due: no clock is set as often as that."""
 
-_NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 4)), np.zeros(0)
-
 
 class Channels:
     """Series whose values come together, each predicted on its own; arguments are checked before they come here.
@@ -84,10 +82,6 @@ class Channels:
         """The step of the grid in seconds; 1 where none was given."""
         return float(self.clocks["dt"][0]) or 1.0
 
-    @property
-    def is_irregular(self) -> bool:
-        return bool(self.clocks["irregular"][0])
-
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
         for."""
@@ -95,7 +89,7 @@ class Channels:
         values, passed = np.ascontiguousarray(moments.T), np.empty(moments.shape[::-1])
         noted = np.empty((self.series, n if level is not None else 0, 4))
         if times is None:
-            times = np.full(n, np.nan) if self.stamped else _NONE
+            times = np.full(n if self.stamped else 0, np.nan)
 
         def several(first: int, last: int) -> None:
             """Series one after the other: each record stays in the processor's cache meanwhile."""
@@ -149,14 +143,6 @@ class Channels:
         """The derivative at the newest value, per second, (series,)."""
         out = np.empty(self.series)
         self.streams.slopes(out)
-        if self.is_irregular:
-            # The newest sample lies between two places of the grid, and so does its slope.
-            after, gap = np.empty(self.series), np.full(self.series, np.nan)
-            parts = (part.copy() for part in (self.records, self.rings, self.clocks, self.samples))
-            copy = entry.Streams(*parts, self.table)
-            copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
-            copy.slopes(after)
-            out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
         return out / self.dt
 
     def shares(self) -> Array:

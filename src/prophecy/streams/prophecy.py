@@ -14,7 +14,7 @@ from prophecy import _checks, _files
 from prophecy._arrays import Array
 from prophecy._forecast import Forecast
 from prophecy.frames.collect import read
-from prophecy.frames.source import Source, is_frame
+from prophecy.frames.source import is_frame
 from prophecy.streams.arguments import as_moments, checked_level, checked_times, one_moment, step, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
@@ -185,13 +185,10 @@ class Prophecy:
         u may be a pandas, Polars or Arrow series or frame, with times in its index or in the column `time`. Its rows
         are then taken in the order of time, and missing grid times are gaps, which have rows in the track.
         """
-        if is_frame(u):
-            source = read(u, time)
-            times_known = None if source.series.regular or source.series.times is None else source.series.times.values
-            return self._followed(source, source.values, level, times_known)
-        return self._followed(None, u, level, time)
-
-    def _followed(self, source: Source | None, u: ArrayLike, level: float, time: ArrayLike | None) -> Followed:
+        source = read(u, time) if is_frame(u) else None
+        if source is not None:
+            times = source.series.times
+            u, time = source.values, None if source.series.regular or times is None else times.values
         array = _checks.real_array("u", without_none(u))
         if array.ndim != (1 if self._channels is None else 2):
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
