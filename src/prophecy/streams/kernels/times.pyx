@@ -5,7 +5,8 @@ which the value was really taken: then forecasts are moved from the place to the
 to the forecast. The reading whose forecasts had the smaller squared errors lately is used.
 
 At irregular times a place gets its value from the cubic through the last samples, and a moment between places lies on
-the cubic through the bank's steps around it.
+the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or lasts until
+the next one: again the reading with the smaller errors is used.
 """
 
 cdef enum:
@@ -56,7 +57,7 @@ cdef double on_place(const double* x, const double* y, long long count, double a
 
 
 cdef bint taken_then(const Samples* s, const Table* t) noexcept nogil:
-    """Whether values were taken at their stamps: forecasts for these had smaller errors lately."""
+    """Whether what lies off the grid was true, not noise: forecasts that follow it had smaller errors lately."""
     return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
 
 
@@ -73,12 +74,17 @@ cdef double placed_value(const Record* r, const Table* t, Samples* s, double val
     cdef bint moved = taken_then(s, t)
     by = shift_along(r, ahead, offset)
     if r.gap == 0:
-        s.compared += 1
-        rate = 1.0 / min(s.compared, 2 * RECENT)
-        for reading in range(READINGS):
-            error = value - ahead - (by if reading == THEN else 0.0)
-            s.reading[reading] += (min(error * error, SQUARED) - s.reading[reading]) * rate
+        compare_readings(s, value - ahead, by)
     return value - by if moved else value
+
+
+cdef void compare_readings(Samples* s, double error, double by) noexcept nogil:
+    """Mean squared errors of the forecast without what lies off the grid, and of the one that lies `by` higher."""
+    s.compared += 1
+    rate = 1.0 / min(s.compared, 2 * RECENT)
+    for reading in range(READINGS):
+        missed = error - (by if reading == THEN else 0.0)
+        s.reading[reading] += (min(missed * missed, SQUARED) - s.reading[reading]) * rate
 
 
 # Forecasts.
@@ -107,19 +113,27 @@ cdef Record* walked_on(const Stream* stream, const Table* t, long long steps, Ro
     return &room.record
 
 
-cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
-    """The path of the bank's steps at `time`, and how far it is there from a straight line: a measure of what is not
-    known about the signal between two steps."""
+cdef double along(const Record* r, const Table* t, long long top, long long points, double at) noexcept nogil:
+    """The polynomial through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    ahead = (time - stream.c.grid) / stream.c.dt
+    for i in range(points):
+        x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
+    return through(x, y, points, at)
+
+
+cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
+    about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
+    c, s, off = stream.c, stream.s, 0.0
+    ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
+    if c.irregular and newest > 1e-9:
+        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
     r = walked_on(stream, t, top - 1, room)
     ahead = min(max(ahead, top - 1.0), <double> top)
-    for i in range(POINTS):
-        x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    path = through(x, y, POINTS, ahead)
-    return path, fabs(path - through(x, y, 2, ahead))
+    path = along(r, t, top, POINTS, ahead)
+    return path, fabs(path - along(r, t, top, 2, ahead)), off
 
 
 cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
@@ -145,7 +159,8 @@ cdef (double, double, double) forecast_next(
         # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
         mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
     elif c.irregular or fabs(offset) > t.clock.off:
-        mean, bent = path_at(stream, t, at, room)
+        mean, bent, off = path_at(stream, t, at, room)
+        mean += off if taken_then(s, t) else 0.0
         more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
         wider = widening(r, c, s, t, at)
     else:
@@ -267,8 +282,8 @@ cdef double take_sample(
     s.alarm = NAN
     if not isnan(value):
         s.alarm = 0.0
-        path, _ = path_at(stream, t, time, room)
-        wider, error = widening(r, c, s, t, time), value - path
+        path, _, off = path_at(stream, t, time, room)
+        wider, error = widening(r, c, s, t, time), value - path - (off if taken_then(s, t) else 0.0)
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
         elif s.doubts < 2:
@@ -279,6 +294,7 @@ cdef double take_sample(
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
             calibrate(r, t, error / wider)
+            compare_readings(s, value - path, off)
             _fill_places(stream, t, time, x, y, found, places)
             return value
         note_gap(r, t, (time - s.newest) / c.dt, error)
