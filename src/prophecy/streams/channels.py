@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prophecy import _checks, _machine
 from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
-from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
+from prophecy.streams.limits import FLAGS, LARGEST, MOST, RING
 from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
@@ -120,16 +120,10 @@ class Channels:
             )
         return noted.transpose(2, 1, 0)
 
-    def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
-        """Mean, half width and the score that `moment` would have, (3, series), for this time: one step ahead by
+    def forecast(self, level: float, times: Array | None = None, moment: Array | None = None) -> Array:
+        """Mean, half width and the score that `moment` would have, (3, series), for this time, (1,): one step ahead by
         default; NaN before the first value, whatever the time, and where a value would be late."""
-        if not self.count:
-            time = None
-        if time is not None and not self.stamped:
-            raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
-        if time is not None and not abs(time) <= LARGEST_TIME:
-            raise ValueError(f"time must be finite and at most {LARGEST_TIME:g} in size, got {time}; rescale it")
-        when = np.full(self.series, np.nan if time is None else time)
+        when = np.repeat(np.nan if times is None else times, self.series)
         values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
         out = np.empty((self.series, 3))
         self.streams.ahead(np.arange(self.series), when, values, between(level), out)

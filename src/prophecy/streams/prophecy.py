@@ -15,7 +15,7 @@ from prophecy._arrays import Array
 from prophecy._forecast import Forecast
 from prophecy.frames.collect import read
 from prophecy.frames.source import is_frame
-from prophecy.streams.arguments import as_moments, checked_level, checked_times, one_moment, step, without_none
+from prophecy.streams.arguments import as_moments, checked_level, checked_times, step, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between
@@ -126,7 +126,7 @@ class Prophecy:
         if time is None and self._channels is None:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
-        mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
+        mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
         return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
 
     def derivative(self) -> Any:
@@ -145,7 +145,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        return self._as_asked(self._stream.forecast(0.9, one_moment(time), moments[0])[2])
+        return self._as_asked(self._stream.forecast(0.9, self._times(time, 1), moments[0])[2])
 
     def alarm(self) -> Any:
         """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that

@@ -131,10 +131,7 @@ cdef double across(const Record* r, const Table* t, double steps) noexcept nogil
 
 cdef long long _octave(double steps) noexcept nogil:
     """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
-    octave = log2(steps)
-    if not octave > 0.0:
-        return 0
-    return OCTAVES - 1 if octave >= OCTAVES - 1 else int(octave)
+    return truncated(min(max(0.0, log2(steps)), OCTAVES - 1.0))
 
 
 cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil:

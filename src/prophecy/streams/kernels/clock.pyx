@@ -99,10 +99,10 @@ cdef bint _check_due(long long count) noexcept nogil:
     """Whether the grid is looked for after this many stamps: 3, 4, 6, 8, 12, 16, 24, … and then every `QUARTER`."""
     if count > RECENT:
         return count % QUARTER == 0
-    cdef long long power = 1
-    while power * 2 <= count:
-        power *= 2
-    return count >= 3 and (count == power or 2 * count == 3 * power)
+    odd = count
+    while odd % 2 == 0:
+        odd //= 2
+    return count >= 3 and odd <= 3
 
 
 cdef long long check_grid(Clock* c, const Table* t) noexcept nogil:

@@ -38,12 +38,10 @@ cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, 
 
 cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
     """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
-    cdef long long bit = 1
-    bit <<= place % FLAGS
+    bit = <long long> 1 << place % FLAGS
+    r.season_filled[place // FLAGS] &= ~bit
     if missing:
         r.season_filled[place // FLAGS] |= bit
-    else:
-        r.season_filled[place // FLAGS] &= ~bit
 
 
 cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
