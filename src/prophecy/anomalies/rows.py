@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 
 from prophecy._arrays import Array
 from prophecy.streams.limits import WINDOW
-
-Array: TypeAlias = Array
 
 APART = WINDOW  # rows between flagged ones of one event at most: the 20 that the alarm averages level and noise over
 AROUND = 200  # rows before an event that are taken as usual: they are recent, and their deviation is known to 5 %

@@ -54,19 +54,8 @@ def _numbers(values: Any) -> bool:
     return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
 
 
-def one_moment(time: ArrayLike | None) -> float | None:
-    if time is None:
-        return None
-    moment = seconds(time)
-    if moment.shape != ():
-        raise ValueError(f"time must be one moment, got shape {moment.shape}")
-    return float(moment)
-
-
 def checked_level(level: float) -> float:
-    if type(level) is float and 0.0 < level < 1.0:
-        return level
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+    if type(level) is not float and (isinstance(level, bool) or not isinstance(level, int | float | np.number)):
         raise TypeError(f"level must be a number strictly between 0 and 1, such as 0.9, got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
@@ -123,15 +112,14 @@ def checked_times(stamped: bool, time: ArrayLike | None, moments: int, count: in
     if times.shape != (moments,):
         raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
     if count and not stamped:
-        raise ValueError("time must be given from the first value on or not at all; call reset first")
-    bad = ~(np.abs(times) <= LARGEST_TIME)
-    if np.isnan(times).any():
-        first = int(np.argmax(np.isnan(times)))
         raise ValueError(
-            f"time must be finite, and is missing at moment {first} of {moments}; drop moments without one"
+            "time means nothing to a model without timestamps: time must be given from the first value on or not at all; "
+            "call reset first"
         )
-    if bad.any():
-        raise ValueError(
-            f"time must be finite and at most {LARGEST_TIME:g} in size, got {times[int(np.argmax(bad))]}; rescale it"
-        )
+    if not (np.abs(times) <= LARGEST_TIME).all():
+        first = int(np.argmin(np.abs(times) <= LARGEST_TIME))
+        wrong = f"got {times[first]}; rescale it"
+        if np.isnan(times[first]):
+            wrong = f"and is missing at moment {first} of {moments}; drop moments without one"
+        raise ValueError(f"time must be finite and at most {LARGEST_TIME:g} in size, {wrong}")
     return times

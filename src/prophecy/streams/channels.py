@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prophecy import _checks, _machine
 from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
-from prophecy.streams.limits import FLAGS, LARGEST, LARGEST_TIME, MOST, RING
+from prophecy.streams.limits import FLAGS, LARGEST, MOST, RING
 from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
@@ -22,8 +22,6 @@ WORTH_THREADS = 20_000
 
 MANY_LATE = 16
 """Late moments, more than half of all, from which on a warning is due: no clock is set as often as that."""
-
-_NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 4)), np.zeros(0)
 
 
 class Channels:
@@ -49,12 +47,7 @@ class Channels:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a file holds: of the rings what is in use."""
         used = int(min(self.records["count"].max(), RING))
-        return {
-            "records": self.records,
-            "rings": self.rings[:, :used],
-            "clocks": self.clocks,
-            "samples": self.samples,
-        }
+        return {"records": self.records, "rings": self.rings[:, :used], "clocks": self.clocks, "samples": self.samples}
 
     def restore(self, count: Any, arrays: dict[str, NDArray[Any]]) -> None:
         """Set fresh series to what a file holds; ValueError, TypeError or KeyError for anything none could have
@@ -89,10 +82,6 @@ class Channels:
         """The step of the grid in seconds; 1 where none was given."""
         return float(self.clocks["dt"][0]) or 1.0
 
-    @property
-    def is_irregular(self) -> bool:
-        return bool(self.clocks["irregular"][0])
-
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
         for."""
@@ -100,7 +89,7 @@ class Channels:
         values, passed = np.ascontiguousarray(moments.T), np.empty(moments.shape[::-1])
         noted = np.empty((self.series, n if level is not None else 0, 4))
         if times is None:
-            times = np.full(n, np.nan) if self.stamped else _NONE
+            times = np.full(n if self.stamped else 0, np.nan)
 
         def several(first: int, last: int) -> None:
             """Series one after the other: each record stays in the processor's cache meanwhile."""
@@ -122,19 +111,19 @@ class Channels:
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:
             self._warned = True
-            _warn_late(self._late, self.count + self._late)
+            warnings.warn(
+                f"{self._late} of {self.count + self._late} moments came with a time that is not after the newest one, "
+                "and were not taken in; sort them by time (newest last), or leave `time` out if values are evenly "
+                "spaced and their times say nothing",
+                UserWarning,
+                stacklevel=3,
+            )
         return noted.transpose(2, 1, 0)
 
-    def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
-        """Mean, half width and the score that `moment` would have, (3, series), for this time: one step ahead by
+    def forecast(self, level: float, times: Array | None = None, moment: Array | None = None) -> Array:
+        """Mean, half width and the score that `moment` would have, (3, series), for this time, (1,): one step ahead by
         default; NaN before the first value, whatever the time, and where a value would be late."""
-        if not self.count:
-            time = None
-        if time is not None and not self.stamped:
-            raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
-        if time is not None and not abs(time) <= LARGEST_TIME:
-            raise ValueError(f"time must be finite and at most {LARGEST_TIME:g} in size, got {time}; rescale it")
-        when = np.full(self.series, np.nan if time is None else time)
+        when = np.repeat(np.nan if times is None else times, self.series)
         values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
         out = np.empty((self.series, 3))
         self.streams.ahead(np.arange(self.series), when, values, between(level), out)
@@ -148,14 +137,6 @@ class Channels:
         """The derivative at the newest value, per second, (series,)."""
         out = np.empty(self.series)
         self.streams.slopes(out)
-        if self.is_irregular:
-            # The newest sample lies between two places of the grid, and so does its slope.
-            after, gap = np.empty(self.series), np.full(self.series, np.nan)
-            parts = (part.copy() for part in (self.records, self.rings, self.clocks, self.samples))
-            copy = entry.Streams(*parts, self.table)
-            copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
-            copy.slopes(after)
-            out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
         return out / self.dt
 
     def shares(self) -> Array:
@@ -173,12 +154,3 @@ class Channels:
             missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
             row[len(row) - length :] = np.where(missing == 1, np.nan, ring[places])
         return out
-
-
-def _warn_late(late: int, moments: int) -> None:
-    warnings.warn(
-        f"{late} of {moments} moments came with a time that is not after the newest one, and were not taken in; "
-        "sort them by time (newest last), or leave `time` out if values are evenly spaced and their times say nothing",
-        UserWarning,
-        stacklevel=4,
-    )

@@ -14,8 +14,8 @@ from prophecy import _checks, _files
 from prophecy._arrays import Array
 from prophecy._forecast import Forecast
 from prophecy.frames.collect import read
-from prophecy.frames.source import Source, is_frame
-from prophecy.streams.arguments import as_moments, checked_level, checked_times, one_moment, step, without_none
+from prophecy.frames.source import is_frame
+from prophecy.streams.arguments import as_moments, checked_level, checked_times, step, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between
@@ -126,16 +126,12 @@ class Prophecy:
         if time is None and self._channels is None:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
-        mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
-        lower, upper = mean - half, mean + half
-        if self._channels is None:
-            return Forecast(float(mean[0]), float(lower[0]), float(upper[0]), level, METHOD)
-        return Forecast(mean, lower, upper, level, METHOD)
+        mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
+        return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
-        slope = self._stream.slope()
-        return float(slope[0]) if self._channels is None else slope
+        return self._as_asked(self._stream.slope())
 
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
@@ -149,8 +145,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        score = self._stream.forecast(0.9, one_moment(time), moments[0])[2]
-        return float(score[0]) if self._channels is None else score
+        return self._as_asked(self._stream.forecast(0.9, self._times(time, 1), moments[0])[2])
 
     def alarm(self) -> Any:
         """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that
@@ -160,8 +155,7 @@ class Prophecy:
         change is reported when it comes, not again while it lasts (docs/anomalies.md). NaN where the newest
         value is missing, as in `follow`.
         """
-        alarm = self._stream.alarm()
-        return float(alarm[0]) if self._channels is None else alarm
+        return self._as_asked(self._stream.alarm())
 
     def seasons(self, channel: int = 0) -> tuple[float, ...]:
         """The periods found in one channel, in samples, the shorter first: none, one or two."""
@@ -191,13 +185,10 @@ class Prophecy:
         u may be a pandas, Polars or Arrow series or frame, with times in its index or in the column `time`. Its rows
         are then taken in the order of time, and missing grid times are gaps, which have rows in the track.
         """
-        if is_frame(u):
-            source = read(u, time)
-            times_known = None if source.series.regular or source.series.times is None else source.series.times.values
-            return self._followed(source, source.values, level, times_known)
-        return self._followed(None, u, level, time)
-
-    def _followed(self, source: Source | None, u: ArrayLike, level: float, time: ArrayLike | None) -> Followed:
+        source = read(u, time) if is_frame(u) else None
+        if source is not None:
+            times = source.series.times
+            u, time = source.values, None if source.series.regular or times is None else times.values
         array = _checks.real_array("u", without_none(u))
         if array.ndim != (1 if self._channels is None else 2):
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
@@ -249,13 +240,15 @@ class Prophecy:
 
         return explained(self._stream, self._series(channel), self._gaps)
 
+    def _as_asked(self, numbers: Array) -> Any:
+        """Numbers for all channels; of a stream of numbers a float."""
+        return float(numbers[0]) if self._channels is None else numbers
+
     def _series(self, channel: int) -> int:
-        series = self._channels or 1
-        if isinstance(channel, bool) or not isinstance(channel, int | np.integer):
-            raise TypeError(f"channel must be a whole number, got {channel!r}")
-        if not 0 <= channel < series:
+        series, place = self._channels or 1, _checks.whole("channel", channel, least=0)
+        if place >= series:
             raise ValueError(f"channel must lie between 0 and {series - 1}, got {channel}")
-        return int(channel)
+        return place
 
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles.

@@ -12,14 +12,25 @@ from prophecy.discretize import bilinear
 from prophecy.exact_readout import exact, noise_gain
 from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SEASONAL, SHORT, SOLVED, WINDOWS
 
+_NOTHING = np.zeros(0)
+
 
 class Member(NamedTuple):
-    """A member: its window in samples, the degree it is exact for (None if solved in context), its noise gain."""
+    """A member: its window in samples, the degree it is exact for (None if solved in context), its noise gain.
+
+    Of a constructed one, weights on its lags or on its memory: for the next change, and for the slope (none of degree
+    0); noise gain of the slope, its leading error over that of the prediction, and the noise left in averaged errors.
+    """
 
     name: str
-    window: int
-    degree: int | None
-    gain: float
+    window: int = 0
+    degree: int | None = None
+    gain: float = np.nan
+    ahead: Array = _NOTHING
+    slope: Array = _NOTHING
+    slope_gain: float = 0.0
+    slope_bias: float = 0.0
+    slope_left: float = 0.0
 
 
 def least_squares(window: int, degree: int, horizon: float, derivative: int = 0) -> Array:
@@ -35,78 +46,56 @@ def least_squares(window: int, degree: int, horizon: float, derivative: int = 0)
     return np.asarray(q @ np.linalg.solve(r.T, targets), dtype=np.float64)
 
 
-class Readout(NamedTuple):
-    """A member under construction: weights on its lags or on its memory, for the next change and for the slope."""
-
-    member: Member
-    ahead: Array
-    slope: Array | None
-    gain: float = np.nan
-    bias: float = np.nan
-    left: float = np.nan
-
-
-@lru_cache(maxsize=1)
-def readouts() -> tuple[tuple[Readout, ...], tuple[tuple[Readout, ...], ...]]:
-    """Short members, and long ones window by window."""
-    long = []
-    for window in WINDOWS:
-        pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
-        taps = _taps(pair.A, pair.B)
-        long.append(tuple(_long(window, degree, taps) for degree in LONG_DEGREES))
-    return tuple(_short(window, degree) for window, degree in SHORT), tuple(long)
-
-
 @lru_cache(maxsize=1)
 def members() -> tuple[Member, ...]:
-    """All members, in the order of the record's arrays."""
-    short, long = readouts()
-    fixed = [readout.member for readout in (*short, *(r for window in long for r in window))]
-    return (*fixed, *(Member(name, 0, None, np.nan) for name in (*(s.name for s in SOLVED), *SEASONAL)))
+    """All members, in the order of the record's arrays: short ones, long ones window by window, solved ones."""
+    short = [_short(window, degree) for window, degree in SHORT]
+    long = [_long(window, degree) for window in WINDOWS for degree in LONG_DEGREES]
+    return (*short, *long, *(Member(name) for name in (*(s.name for s in SOLVED), *SEASONAL)))
 
 
-def _short(window: int, degree: int) -> Readout:
+def _short(window: int, degree: int) -> Member:
     ahead = least_squares(window, degree, 1.0)
-    slope = least_squares(window, degree, 0.0, 1) if degree else None
-    member = Member(f"last {window} samples, degree {degree}", window, degree, float(ahead @ ahead))
-    return Readout(member, ahead, slope, *_slips(member, ahead, slope))
+    slope = least_squares(window, degree, 0.0, 1) if degree else _NOTHING
+    name, slips = f"last {window} samples, degree {degree}", _slips(window, degree, ahead, slope)
+    return Member(name, window, degree, float(ahead @ ahead), ahead, slope, *slips)
 
 
-def _long(window: int, degree: int, taps: Array) -> Readout:
-    """A LegT readout. `taps` (ages, order) is the memory's response to an impulse, from which its kernels follow."""
+def _long(window: int, degree: int) -> Member:
+    """A LegT readout."""
     system = exact(legt(ORDER, float(window)), 1.0, degree)
-    ahead = taps @ system.C
+    taps, inner = _taps(window), system.derivative
+    ahead, slope = taps @ system.C, _NOTHING
     ahead[0] += system.D
-    slope = None
-    if system.derivative is not None:
-        slope = taps @ system.derivative.C
-        slope[0] += system.derivative.D
-    member = Member(f"LegT memory of {window} samples, degree {degree}", window, degree, noise_gain(system))
-    readout = None if system.derivative is None else system.derivative.C
-    return Readout(member, system.C, readout, *_slips(member, ahead, slope))
+    if inner is not None:
+        slope = taps @ inner.C
+        slope[0] += inner.D
+    name, slips = f"LegT memory of {window} samples, degree {degree}", _slips(window, degree, ahead, slope)
+    return Member(name, window, degree, noise_gain(system), system.C, _NOTHING if inner is None else inner.C, *slips)
 
 
-def _taps(A: Array, B: Array) -> Array:
-    states, x = [], B
+@lru_cache(maxsize=1)
+def _taps(window: int) -> Array:
+    """The response of a LegT memory to an impulse, (ages, order), from which kernels follow."""
+    pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
+    states, x = [], pair.B
     while np.abs(x).max() > 1e-18:
         states.append(x)
-        x = A @ x
+        x = pair.A @ x
     return np.array(states)
 
 
-def _slips(member: Member, ahead: Array, slope: Array | None) -> tuple[float, float, float]:
+def _slips(window: int, degree: int, ahead: Array, slope: Array) -> tuple[float, float, float]:
     """Noise gain of the slope, its leading error over that of the prediction, and the noise left in averaged errors.
 
     Both are exact up to the degree; on the next power of time each errs by a known amount, whatever the signal is.
     """
-    if slope is None or member.degree is None:
-        return np.nan, np.nan, np.nan
-    power = member.degree + 1
-    ages = -np.arange(max(len(ahead), len(slope))) / member.window
-    missed = (1.0 / member.window) ** power - ahead @ ages[: len(ahead)] ** power
-    slipped = slope @ ages[: len(slope)] ** power
-    error = np.concatenate([[1.0], -ahead])
-    rate = averaging(member.window)
+    if not len(slope):
+        return 0.0, 0.0, 0.0
+    ages = -np.arange(max(len(ahead), len(slope))) / window
+    missed = (1.0 / window) ** (degree + 1) - ahead @ ages[: len(ahead)] ** (degree + 1)
+    slipped = slope @ ages[: len(slope)] ** (degree + 1)
+    error, rate = np.concatenate([[1.0], -ahead]), averaging(window)
     average = rate * (1.0 - rate) ** np.arange(int(30.0 / rate))
     size = 2 ** int(np.ceil(np.log2(len(error) + len(average))))
     spectrum = np.abs(np.fft.rfft(error, size) * np.fft.rfft(average, size)) ** 2

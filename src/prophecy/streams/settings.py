@@ -40,16 +40,9 @@ class Group:
         usual: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         if set(written) != set(usual):
             raise ValueError(f"settings must be {', '.join(usual)}, got {', '.join(written)}")
-        return cls(
-            **{
-                name: type(usual[name]).of(value)
-                if isinstance(usual[name], Group)
-                else tuple(value)
-                if isinstance(value, list)
-                else value
-                for name, value in written.items()
-            }
-        )
+        made = {name: tuple(value) if isinstance(value, list) else value for name, value in written.items()}
+        groups = {name: type(group).of(made[name]) for name, group in usual.items() if isinstance(group, Group)}
+        return cls(**made | groups)
 
 
 def _check_number(name: str, value: Any, kind: str) -> None:

@@ -12,23 +12,24 @@ from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.streams.members import (
     AROUND,
+    FIXED,
     LAGS,
     LEVELS,
     LINE,
+    LONGS,
     NORMAL,
     ORDER,
     PLACES,
     ROW,
     SEASON,
+    SHORTS,
     SOLVED,
     STRIDES,
     WINDOWS,
 )
-from prophecy.streams.readouts import Readout, averaging, prior, readouts
+from prophecy.streams.readouts import averaging, members, prior
 from prophecy.streams.rows import TABLE
 from prophecy.streams.settings import Group, Settings
-
-_LEVELS = np.array(LEVELS)
 
 
 def _put_settings(into: Any, settings: Group) -> None:
@@ -42,56 +43,48 @@ def _put_settings(into: Any, settings: Group) -> None:
 
 
 @lru_cache(maxsize=64)
-def between(level: float) -> tuple[int, bool, float]:
-    """A level among the tracked ones: the quantile above it, whether one lies below, and how far it is from there.
+def between(level: float) -> tuple[int, float]:
+    """A level among the tracked ones: the quantile above it, and how far it is there from the one below, or from 0.
 
-    Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
+    Straight lines over the normal quantiles; beyond the last one in proportion to it, and more than 1.
     """
-    knots, normal = np.array(NORMAL), float(ndtri((1.0 + level) / 2.0))
-    above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
-    inside = above > 0 and normal <= float(knots[above])
-    start = float(knots[above - 1]) if inside else 0.0
-    return above, bool(inside), (normal - start) / (float(knots[above]) - start)
+    normal = float(ndtri((1.0 + level) / 2.0))
+    above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
+    start = NORMAL[above - 1] if above > 0 and normal <= NORMAL[above] else 0.0
+    return above, (normal - start) / (NORMAL[above] - start)
 
 
 @lru_cache(maxsize=16)
 def table(settings: Settings) -> NDArray[np.void]:
     """The constants of the step as an array of one `TABLE` record."""
-    short, long = readouts()
     made = np.zeros(1, dtype=TABLE)
     t: Any = made[0]
     _put_settings(t, settings)
+    fixed = members()[:FIXED]
     ahead, advance = t["short"].reshape(LAGS, -1), t["long"].reshape(len(WINDOWS), ORDER, -1)
-    for i, readout in enumerate(short):
-        ahead[: len(readout.ahead), i] = readout.ahead
-        t["reach"][i // ROW] = readout.member.window
-        if readout.slope is not None:
-            t["short_slope"][: len(readout.slope), i] = readout.slope
+    for i, member in enumerate(fixed[:SHORTS]):
+        ahead[: len(member.ahead), i] = member.ahead
+        t["reach"][i // ROW] = member.window
+        t["short_slope"][: len(member.slope), i] = member.slope
     for i, window in enumerate(WINDOWS):
         pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
         t["steady"][i] = np.linalg.solve(np.eye(ORDER) - pair.A, pair.B)
         t["block_of"][i] = i * advance[0].size
         advance[i, :, :ORDER] = pair.A.T
-        for j, readout in enumerate(long[i]):
-            advance[i, :, ORDER + j] = pair.A.T @ readout.ahead
-            if readout.slope is not None:
-                t["long_slope"][i, :, j] = readout.slope
-    _about_members(t, [*short, *(r for window in long for r in window)], settings)
+        for j, member in enumerate(fixed[SHORTS + i * LONGS :][:LONGS]):
+            advance[i, :, ORDER + j] = pair.A.T @ member.ahead
+            t["long_slope"][i, : len(member.slope), j] = member.slope
+    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
+    t["averaging"] = [averaging(member.window) for member in fixed]
+    t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / np.array([member.window for member in fixed]))
+    t["sloped"] = [len(member.slope) > 0 for member in fixed]
+    for name in ("gain", "slope_gain", "slope_bias", "slope_left"):
+        t[name] = [getattr(member, name) for member in fixed]
     _about_solved(t, settings)
-    t["raise_by"], t["lower_by"] = np.exp(settings.rate * _LEVELS), np.exp(settings.rate * (_LEVELS - 1.0))
+    levels = np.array(LEVELS)
+    t["raise_by"], t["lower_by"] = np.exp(settings.rate * levels), np.exp(settings.rate * (levels - 1.0))
     made.flags.writeable = False
     return made
-
-
-def _about_members(t: Any, readouts: list[Readout], settings: Settings) -> None:
-    windows = np.array([readout.member.window for readout in readouts])
-    t["gain"] = [readout.member.gain for readout in readouts]
-    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
-    t["averaging"] = [averaging(int(window)) for window in windows]
-    t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / windows)
-    t["sloped"] = [readout.slope is not None for readout in readouts]
-    for name in ("gain", "bias", "left"):
-        t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]
 
 
 def _about_solved(t: Any, settings: Settings) -> None:

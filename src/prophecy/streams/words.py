@@ -77,7 +77,7 @@ def _about_time(stream: Channels) -> list[str]:
     if not stream.stamped:
         return []
     step, errors = _counted(stream.dt, "seconds"), stream.samples["reading"][0]
-    if stream.is_irregular:
+    if stream.clocks["irregular"][0]:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
     if stream.samples["compared"][0] <= QUARTER:
         return [f"Times lie on a grid of {step}."]

@@ -52,15 +52,6 @@ cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept
     return ahead
 
 
-cdef void note_sum(Record* r, const Table* t, double total) noexcept nogil:
-    """Add a sum to the current block; begin the next block when it is full. A sum must exceed those of two blocks."""
-    r.alarm_peak = max(r.alarm_peak, total)
-    r.alarm_left -= 1
-    if r.alarm_left <= 0:
-        r.alarm_last_peak, r.alarm_peak = r.alarm_peak, 0.0
-        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen))
-
-
 cdef bint still(const Record* r, const Table* t, long long same) noexcept nogil:
     """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
@@ -159,27 +150,32 @@ cdef double rank(Record* r, long long i, bint doubted) noexcept nogil:
 
 
 cdef void watch(
-    Record* r, const Table* t, double value, double believed, double difference, double error, double score,
-    double level, bint wild, bint doubted
+    Record* r, const Table* t, double value, double believed, double forecast, double part, bint wild, bint doubted
 ) noexcept nogil:
     """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
-    difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values;
-    score: its own, where it may be large; believed, wild, doubted: see `past`.
+    believed: what of it counts for the level of the last 20 values; part: 1 over the steps since the last known one;
+    wild, doubted: see `past`.
     A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
-    size = fabs(error)
+    error, difference, level, score = value - forecast, (value - r.last) * part, believed, 0.0
+    if error * error * part * part > 9.0 * r.error_scale:
+        score = surprise_of(r, t, error, across(r, t, r.gap + 1.0))
+    window = min(WINDOW, r.count + 1)
+    for j in range(window - 1):
+        level += r.lag[j]
+    size = fabs(error * part)
     cdef bint exact = size <= ROUNDED * fabs(difference)
     size = 0.0 if exact else size
     r.alarm_exact = r.alarm_exact + 1 if exact else 0
     cdef double* quantity = r.alarm_quantity
-    cdef double* part = r.alarm_tail
+    cdef double* tail = r.alarm_tail
     noise = note_noise(r, edge(r, ERROR) if wild else size)
     slow = note_slow(r, t, believed, noise) if r.same < t.stuck // 2 else -1
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
-    quantity[LEVEL] = level
+    quantity[LEVEL] = level / window
     for i in range(RANKED):
-        part[i] = rank(r, i, doubted)
+        tail[i] = rank(r, i, doubted)
     seen = r.alarm_seen
     cdef bint noticed = slow >= 0 and not exact
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
@@ -187,12 +183,12 @@ cdef void watch(
     total = 0.0
     if exact:
         for i in range(NOISE):
-            part[i] = 0.5
+            tail[i] = 0.5
     if r.alarm_exact >= WINDOW:
         # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
-        part[NOISE] = 0.5
+        tail[NOISE] = 0.5
     elif seen >= WINDOW:
-        total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
+        total = -log10(min(tail[ERROR], tail[DIFFERENCE]) * tail[VALUE] * tail[LEVEL] * tail[NOISE])
     quantity[SUM] = total
     rarity = rank(r, SUM, doubted)
     r.alarm_seen += 1
@@ -204,11 +200,15 @@ cdef void watch(
     cdef bint first = not wild or r.doubts == 1  # what follows in a row is the same
     sure = t.alarms.rise * sqrt(total) if total > max(r.alarm_peak, r.alarm_last_peak) and first else 0.0
     if noticed:
-        part[LEVEL if slow == 0 else NOISE] = LEAST
+        tail[LEVEL if slow == 0 else NOISE] = LEAST
     # One error may be rare by itself, where value, level and noise are not: a spike in a season or in a walk.
-    cdef bint alone = score >= t.alarms.alone and -log10(part[ERROR]) >= t.alarms.alone and first
+    cdef bint alone = score >= t.alarms.alone and -log10(tail[ERROR]) >= t.alarms.alone and first
     if noticed or alone:
         sure = max(sure, t.alarms.alone)
     if sure > 0.0:
         r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
-    note_sum(r, t, total)
+    r.alarm_peak = max(r.alarm_peak, total)
+    r.alarm_left -= 1
+    if r.alarm_left <= 0:  # the next block begins: a sum must exceed those of two
+        r.alarm_last_peak, r.alarm_peak = r.alarm_peak, 0.0
+        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen))

@@ -20,8 +20,7 @@ cdef void calibrate(Record* r, const Table* t, double error) noexcept nogil:
     if (r.learned + 1) % t.block == 0:
         highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
         r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
+        r.last_error_peak, r.error_peak = r.error_peak, 0.0
 
 
 cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nogil:
@@ -30,7 +29,10 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
     # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
     if not (squared > SMALLEST or r.error_scale > SMALLEST):
         return
-    _note_tail(r, t, squared)
+    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
+    if squared > bar > 0.0:  # how heavy the tail is: the mean logarithm by which errors pass the bar (Hill's estimate)
+        heavier = min(0.5 * log(squared / bar), 4.0)
+        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
     first = 0.0 if rests_half(r) else 2.0 * t.first_rate / (r.learned + 1)
     for l in range(LEVELS):
         q, step_size = r.quantile[l], first / RARE[l]
@@ -42,14 +44,6 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
         r.quantile[l] = min(max(q, LOWEST), HIGHEST)
 
 
-cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil:
-    """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
-    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
-    if squared > bar > 0.0:
-        heavier = min(0.5 * log(squared / bar), 4.0)
-        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.block + RARE[OUTER] * (r.learned + 1)))
-
-
 cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
     """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
     the power law of the tail."""
@@ -59,10 +53,9 @@ cdef double half_width(const Record* r, const Table* t, const Where* where) noex
     for l in range(where.above + 1):
         lower = upper
         upper = max(upper, r.quantile[l])
-    if not where.inside and where.part > 1.0:
+    if where.part > 1.0:
         rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
         return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
-    lower = lower if where.inside else 0.0
     return (lower + (upper - lower) * where.part) * usual_error(r, t)
 
 
@@ -85,16 +78,11 @@ cdef double surprise(const Record* r, const Table* t, double error) noexcept nog
         start = NORMAL[above - 1] if above > 0 else 0.0
         normal = start + (NORMAL[above] - start) * ((size - before) / max(knot - before, SMALLEST))
         score = -log10(erfc(normal / sqrt(2.0)))
-    score = min(score, most_score(r, t))
-    return score if score > 0.0 else 0.0  # not -0.0
-
-
-cdef double most_score(const Record* r, const Table* t) noexcept nogil:
-    """The largest score that the errors known allow."""
-    known = log10(1.0 + r.learned)
+    known = log10(1.0 + r.learned)  # the largest score that the errors known allow
     if sqrt(r.error_scale) > ERROR_ROUNDING * fabs(r.last) + sqrt(SMALLEST):
         known = max(known, r.learned / t.decade)
-    return min(known, -log10(LEAST))
+    score = min(score, min(known, -log10(LEAST)))
+    return score if score > 0.0 else 0.0  # not -0.0
 
 
 # Gaps.
@@ -111,19 +99,6 @@ cdef double reach(const Record* r, const Table* t, double steps) noexcept nogil:
     one, size = t.gap_reach * sqrt(max(r.scale[0], r.peak[0], r.last_peak[0])), r.alarm_size[VALUE]
     wide = r.alarm_middle[VALUE][size - 1] - r.alarm_middle[VALUE][0]
     return max(2.0 * one, min(one * steps, wide * min(1.5 * t.gap_reach * steps / r.count, 1.0)))
-
-
-cdef double within_reach(const Record* r, const Table* t, double ahead) noexcept nogil:
-    """The forecast `ahead`, limited to `reach` beyond all values known.
-
-    Across a gap every step is predicted from the one before, and high degrees would diverge; so would members that
-    were exact before, one step after a signal has broken off and begun anew.
-    """
-    known = r.alarm_size[VALUE]
-    if known == 0:
-        return ahead
-    far = reach(r, t, r.gap + 1.0)
-    return min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far)
 
 
 cdef double across(const Record* r, const Table* t, double steps) noexcept nogil:
@@ -156,10 +131,7 @@ cdef double across(const Record* r, const Table* t, double steps) noexcept nogil
 
 cdef long long _octave(double steps) noexcept nogil:
     """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
-    octave = log2(steps)
-    if not octave > 0.0:
-        return 0
-    return OCTAVES - 1 if octave >= OCTAVES - 1 else int(octave)
+    return truncated(min(max(0.0, log2(steps)), OCTAVES - 1.0))
 
 
 cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil:

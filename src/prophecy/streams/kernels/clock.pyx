@@ -60,19 +60,6 @@ cdef void _move_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
         c.recent[i] += seconds
 
 
-cdef void note_stamp(Clock* c, double time) noexcept nogil:
-    """A stamp was taken."""
-    c.recent[c.count % RECENT] = c.last = time
-    c.count += 1
-    c.walked = max(c.walked - EARNED, <long long> 0)
-
-
-cdef long long steps_worth(const Clock* c, long long steps) noexcept nogil:
-    """How many of the steps of a hole are taken one by one: `EARNED` for every value since the last holes, `WALKED` in
-    all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
-    return max(min(steps, WALKED - c.walked), <long long> 0)
-
-
 cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
     """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
@@ -112,10 +99,10 @@ cdef bint _check_due(long long count) noexcept nogil:
     """Whether the grid is looked for after this many stamps: 3, 4, 6, 8, 12, 16, 24, … and then every `QUARTER`."""
     if count > RECENT:
         return count % QUARTER == 0
-    cdef long long power = 1
-    while power * 2 <= count:
-        power *= 2
-    return count >= 3 and (count == power or 2 * count == 3 * power)
+    odd = count
+    while odd % 2 == 0:
+        odd //= 2
+    return count >= 3 and odd <= 3
 
 
 cdef long long check_grid(Clock* c, const Table* t) noexcept nogil:

@@ -62,7 +62,8 @@ cdef class Streams:
         self.records, self.rings, self.clocks, self.samples, self.table = records, rings, clocks, samples, table
         self.count, self.moments = len(records), moments
         self._records, self._rings = records_of(records, self.count), numbers(rings, "rings", self.count * RING)
-        self._clocks, self._samples = clocks_of(clocks, self.count), samples_of(samples, self.count)
+        self._clocks = <Clock*> _memory(clocks, "clocks", sizeof(Clock), self.count, "", True)
+        self._samples = <Samples*> _memory(samples, "samples", sizeof(Samples), self.count, "", True)
         self._table = table_of(table)
 
     def __reduce__(self):
@@ -172,13 +173,18 @@ cdef class Streams:
                 )
 
     def slopes(self, out):
-        """Derivatives per sample into out (series,)."""
-        found = numbers(out, "out", self.count)
+        """Derivatives at the newest values, per step, into out (series,)."""
+        found, t = numbers(out, "out", self.count), self._table
+        cdef Room room
         cdef Py_ssize_t i
         with nogil:
             for i in range(self.count):
                 stream = self.row(i)
-                found[i] = seasonal_slope(stream.r, stream.ring, self._table, bank_slope(stream.r, self._table))
+                found[i] = seasonal_slope(stream.r, stream.ring, t, bank_slope(stream.r, t))
+                if stream.c.irregular:  # the newest sample lies between two places of the grid, and so does its slope
+                    r = walked_on(&stream, t, 1, &room)
+                    after = seasonal_slope(r, room.ring, t, bank_slope(r, t))
+                    found[i] += (after - found[i]) * ((stream.c.last - stream.c.grid) / stream.c.dt)
 
     cdef int _check(self, const long long* which, Py_ssize_t n) except -1:
         for k in range(n):

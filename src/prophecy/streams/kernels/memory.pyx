@@ -17,7 +17,6 @@ cdef struct Room:
 # Where a level lies among the tracked quantiles (`table.between`).
 cdef struct Where:
     long long above
-    bint inside
     double part
 
 
@@ -25,17 +24,8 @@ cdef inline double within(double x) noexcept nogil:
     return min(max(x, -LARGEST), LARGEST)
 
 
-cdef inline double bounded(double x) noexcept nogil:
-    """What is linear in the values, within what its square may be."""
-    return min(max(x, -MOVED), MOVED)
-
-
 cdef inline long long truncated(double x) noexcept nogil:
     return <long long> x
-
-
-cdef inline long long nearest(double x) noexcept nogil:
-    return <long long> rint(x)
 
 
 cdef inline void* _memory(object array, str name, Py_ssize_t size, Py_ssize_t count, str kinds, bint changed) except NULL:
@@ -69,16 +59,8 @@ cdef inline const long long* wholes(object array, str name, Py_ssize_t count) ex
 
 
 cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
-    """So many records of streams, to write to; the others likewise."""
+    """So many records of streams, to write to."""
     return <Record*> _memory(array, "records", sizeof(Record), count, "", True)
-
-
-cdef inline Clock* clocks_of(object array, Py_ssize_t count) except NULL:
-    return <Clock*> _memory(array, "clocks", sizeof(Clock), count, "", True)
-
-
-cdef inline Samples* samples_of(object array, Py_ssize_t count) except NULL:
-    return <Samples*> _memory(array, "samples", sizeof(Samples), count, "", True)
 
 
 cdef inline const Table* table_of(object array) except NULL:
@@ -89,7 +71,7 @@ cdef inline const Table* table_of(object array) except NULL:
 cdef inline Where where_of(tuple place) except *:
     """Where a level lies among the tracked quantiles, as `table.between` says."""
     cdef Where where
-    where.above, where.inside, where.part = place
+    where.above, where.part = place
     if not 0 <= where.above < LEVELS:
         raise ValueError(f"there are {LEVELS} tracked quantiles, and none is number {where.above}")
     return where

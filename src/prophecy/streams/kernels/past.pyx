@@ -152,18 +152,3 @@ cdef bint is_wild(const Record* r, const Table* t, double error, double differen
         if not size > edge(r, i) or not size > most_allowed(r, t, i):
             return False
     return True
-
-
-cdef double confirmed(const double* doubted, double error) noexcept nogil:
-    """By how much the level has moved, from three errors in a row: their median."""
-    return min(max(error, min(doubted[0], doubted[1])), max(doubted[0], doubted[1]))
-
-
-cdef void move_level(Record* r, double* ring, double by) noexcept nogil:
-    """All that is remembered of the level moves with it: what is relative to the newest value stays as it is."""
-    r.last = within(r.last + by)
-    r.mean += by
-    for j in range(LAGS):
-        r.lag[j] = within(r.lag[j] + by)
-    for j in range(min(r.count, RING)):
-        ring[j] = within(ring[j] + by)

@@ -11,11 +11,12 @@ is taken out, and the rest is asked once more. A season keeps its phase (`wander
 """
 
 cdef enum:
-    TRANSFORM = 8192
+    TURNS = 4096  # steps of the half circle that cosines are kept of
+    TRANSFORM = 2 * TURNS
     SEARCH_LAGS = TRANSFORM - RING - 1
     HARMONICS = 8  # tones of a period that are asked whether they keep their phase
 
-cdef double[TRANSFORM] COS, SIN
+cdef double[TURNS] COS, SIN
 
 # Room to look for periods in: a series and what is known of it, what of it is examined, its autocorrelation.
 cdef struct Search:
@@ -43,17 +44,8 @@ cdef inline double summed(const double* x, const double* y, long long n) noexcep
     return total
 
 
-cdef void _fill_cosines() noexcept nogil:
-    """The cosines and sines of all transforms: those of 2 `half` numbers begin at `half`."""
-    cdef long long half = 1
-    while half < TRANSFORM:
-        for k in range(half):
-            COS[half + k] = cos(2.0 * M_PI * (k * (TRANSFORM // (2 * half))) / TRANSFORM)
-            SIN[half + k] = sin(2.0 * M_PI * (k * (TRANSFORM // (2 * half))) / TRANSFORM)
-        half *= 2
-
-
-_fill_cosines()
+for turn in range(TURNS):
+    COS[turn], SIN[turn] = cos(2.0 * M_PI * turn / TRANSFORM), sin(2.0 * M_PI * turn / TRANSFORM)
 
 
 cdef void transform(double* re, double* im, long long size) noexcept nogil:
@@ -74,8 +66,9 @@ cdef void transform(double* re, double* im, long long size) noexcept nogil:
             near_re, near_im = re + 2 * half * block, im + 2 * half * block
             far_re, far_im = near_re + half, near_im + half
             for k in range(half):
-                x = far_re[k] * COS[half + k] + far_im[k] * SIN[half + k]
-                y = far_im[k] * COS[half + k] - far_re[k] * SIN[half + k]
+                turn = k * (TURNS // half)
+                x = far_re[k] * COS[turn] + far_im[k] * SIN[turn]
+                y = far_im[k] * COS[turn] - far_re[k] * SIN[turn]
                 far_re[k], far_im[k] = near_re[k] - x, near_im[k] - y
                 near_re[k], near_im[k] = near_re[k] + x, near_im[k] + y
         half *= 2
@@ -166,12 +159,6 @@ cdef (double, double) repeats(const Search* s, double period) noexcept nogil:
     return total / max(weight, 1.0), weight
 
 
-cdef double deviations_of(const Search* s, double period) noexcept nogil:
-    """E(p) in standard deviations of white noise."""
-    share, pairs = repeats(s, period)
-    return share * sqrt(pairs)
-
-
 cdef double slower(const Search* s, double period) noexcept nogil:
     """How many times larger than of white noise the standard deviation of E is, for a process with the autocorrelations
     found up to half the period (Bartlett)."""
@@ -191,7 +178,7 @@ cdef double tone(const Search* s, double frequency, double share) noexcept nogil
     2 Σ n r cos(2π f lag) / Σ n."""
     total, weight, c, d = 0.0, 0.0, 1.0, 0.0
     turn, twist = cos(2.0 * M_PI * frequency), sin(2.0 * M_PI * frequency)
-    for lag in range(1, min(nearest(max(floor(share * s.lags * frequency), 1.0) / frequency), s.lags) + 1):
+    for lag in range(1, min(truncated(rint(max(floor(share * s.lags * frequency), 1.0) / frequency)), s.lags) + 1):
         c, d = c * turn - d * twist, d * turn + c * twist
         total += s.pairs[lag] * s.r[lag] * c
         weight += s.pairs[lag]
@@ -223,7 +210,7 @@ cdef double refined(const Search* s, double period, double unit) noexcept nogil:
             best, found = share, period + i * step
     for i in range(2):
         whole = unit if i == 0 else 1.0
-        near = whole * nearest(found / whole) if whole > 0.0 else 0.0
+        near = whole * rint(found / whole) if whole > 0.0 else 0.0
         share, pairs = repeats(s, max(near, SHORTEST))
         if near > 0.0 and share >= best - (1.0 - best) * slower(s, near) / sqrt(max(pairs, 1.0)):
             return near
@@ -241,18 +228,17 @@ cdef double strongest_period(const Search* s, const Table* t, long long longest,
     if found == 0.0:
         return 0.0
     # Of a period that is no whole number of samples some multiple is nearly one.
-    whole = found = refined(s, found, other)
-    most = deviations_of(s, whole)
-    for parts in range(2, truncated(whole / (SHORTEST - 0.05)) + 1):
-        deviations = deviations_of(s, whole / parts)
-        if deviations > most:
-            found, most = whole / parts, deviations
+    whole, most = refined(s, found, other), 0.0
+    for parts in range(1, truncated(whole / (SHORTEST - 0.05)) + 1):
+        share, pairs = repeats(s, whole / parts)
+        if share * sqrt(pairs) > most or parts == 1:
+            found, most = whole / parts, share * sqrt(pairs)
     return found if found == whole else refined(s, found, other)
 
 
 cdef void take_out(Search* s, double period) noexcept nogil:
     """Take the mean profile over a period out of the series, whose mean square is 1 again then; `left` is what it was."""
-    cdef double whole = nearest(period)
+    cdef double whole = rint(period)
     cdef double phases = whole if whole == period else max(min(4.0 * period, s.count / 8.0), period)
     total, many, known = &s.re[0], &s.im[0], 0.0
     for j in range(truncated(phases) + 1):

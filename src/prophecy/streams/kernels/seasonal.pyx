@@ -19,38 +19,29 @@ cdef double behind(const double* ring, long long newest, double samples) noexcep
     return value
 
 
-cdef double seasonal_share(const Record* r) noexcept nogil:
-    """The share of the seasonal members in the forecast, by weight over scale."""
-    if r.season_on == 0:
-        return 0.0
-    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
-    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
-    return ours / (bank + ours)
-
-
 cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil:
     """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
     count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine loses 1 % of its slope): there,
     other than at the newest value, both sides are known."""
-    part, period = seasonal_share(r), r.season_periods[0]
+    period = r.season_periods[0]
     wide = max(1.0, floor(period / 24.0 + 0.5))
     seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
-    if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
+    if r.season_on == 0 or seasons < 1 or period <= 2.0 * wide:
         return alone
+    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
+    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
     total, newest = 0.0, (r.count - 1) % RING
     for b in range(1, seasons + 1):
         total += behind(ring, newest, b * period - wide) - behind(ring, newest, b * period + wide)
-    return alone + part * (total / (2.0 * wide * seasons) - alone)
+    return alone + ours / (bank + ours) * (total / (2.0 * wide * seasons) - alone)
 
 
 cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
     """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
-    cdef long long bit = 1
-    bit <<= place % FLAGS
+    bit = <long long> 1 << place % FLAGS
+    r.season_filled[place // FLAGS] &= ~bit
     if missing:
         r.season_filled[place // FLAGS] |= bit
-    else:
-        r.season_filled[place // FLAGS] &= ~bit
 
 
 cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
@@ -96,13 +87,6 @@ cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
     for s in range(2):
         mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
         r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
-
-
-cdef void learn_seasonal(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Learn from the change that was forecast: `difference` from the newest value to this one, over 1/part steps."""
-    if r.season_on == 1:
-        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
-        r.season_seen += 1
 
 
 cdef double advance_seasonal(Record* r, const double* ring, const Table* t) noexcept nogil:
@@ -171,19 +155,24 @@ cdef long long next_check(long long count) noexcept nogil:
     return due if count < due <= 2 * LONGEST else (count // LONGEST + 1) * LONGEST
 
 
-cdef void check_seasons_now(
-    Record* r, const double* ring, const Table* t, long long count, Search* search
-) noexcept nogil:
-    """Look for periods again, and decide whether the seasonal members run."""
+cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
+    """Look for periods again if it is time, decide whether the seasonal members run, and predict anew; not within a gap.
+    The room to search in is half a megabyte: where there is none, the check waits for the next value."""
     cdef double periods[2]
     cdef double strengths[2]
-    search.count = min(count, RING)
+    if r.count < r.season_check or r.gap > 0:
+        return
+    search = <Search*> malloc(sizeof(Search))
+    if search == NULL:
+        return
+    search.count = min(r.count, RING)
     for i in range(search.count):
-        search.values[i] = ring[(count - search.count + i) % RING]
+        search.values[i] = ring[(r.count - search.count + i) % RING]
         search.known[i] = 0.0 if is_missing(r, search.count - 1 - i) else 1.0
     find_periods(t, search, periods, strengths)
+    free(search)
     cdef bint was_on = r.season_on == 1
-    cdef bint changed = False
+    cdef bint changed = not was_on
     cdef bint others = not was_on
     for s in range(2):
         before = r.season_periods[s]
@@ -191,27 +180,15 @@ cdef void check_seasons_now(
         changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
-    r.season_check = next_check(count)
+    r.season_check = next_check(r.count)
     # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
     # would take the place of members that are nearly exact.
     cdef bint on = periods[0] > 0.0 and r.error_scale > 0.01 * r.scale[0]
     r.season_on = 1 if on else 0
-    if on and (changed or not was_on):
-        replay(r, ring, t, count, min(count, RING), 1)
+    if on and changed:
+        replay(r, ring, t, r.count, min(r.count, RING), 1)
     if on and others:  # those of periods that are merely known better now count for as much as they did
         wake(r, t.seasonal.joined)
     elif was_on and not on:
         wake(r, 1.0)
-
-
-cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
-    """Check the seasons if it is time, and predict anew; not within a gap. The room to search in is half a megabyte:
-    where there is none, the check waits for the next value."""
-    if r.count < r.season_check or r.gap > 0:
-        return
-    search = <Search*> malloc(sizeof(Search))
-    if search == NULL:
-        return
-    check_seasons_now(r, ring, t, r.count, search)
     r.change = shrunk(r, t, advance_seasonal(r, ring, t), False)
-    free(search)

@@ -6,8 +6,7 @@ around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Po
     g = Sᵀ φ,  β = λ + g · g,  w += S g (y - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
 
 S Sᵀ cannot lose its sign, and its condition number is the square root of P's. S is `growth` times the rows of
-`factor`, `stride` numbers apart; the growth by 1/√λ goes into `growth`, and is applied by `grow` every `tidy` steps,
-when the factor is also bounded. A value whose noise has another variance than others counts by a λ multiplied by it.
+`factor`, `stride` numbers apart; the growth by 1/√λ goes into `growth`, and is applied every `TIDY` steps, when the factor is also bounded. A value whose noise has another variance than others counts by a λ multiplied by it.
 """
 
 
@@ -29,15 +28,6 @@ cdef void update_factor(
         gain = dot(row, g, stride) * growth
         weights[i] += gain * missed
         subtract(row, gain * shrink, g, stride)
-
-
-cdef double grow(double* factor, long long count, double growth) noexcept nogil:
-    """Apply the growth to `count` numbers of a factor; returns the sum of their squares."""
-    size = 0.0
-    for k in range(count):
-        factor[k] *= growth
-        size += factor[k] * factor[k]
-    return size
 
 
 cdef void learn_solved(
@@ -64,9 +54,11 @@ cdef void learn_solved(
             rate = max(1.0 - t.forgetting[SOLVED - 1], 1.0 / (count + 1))
             r.season_errors[s - AWAKE] += (min(fabs(error), MOVED) - usual) * rate
         if power > SMALLEST:
-            if r.begun[s] == 0:
-                _set_prior(r, t, s, power)
             factor = &r.factor[t.place[s]]
+            if r.begun[s] == 0:
+                r.begun[s], r.power[s] = 1, power
+                for i in range(t.used[s]):
+                    factor[i * (t.stride[s] + 1)] = sqrt(PRIOR_POWER / power)
             update_factor(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s] * noise, error, phi, g, r.readout[s])
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
             r.growth[s] /= sqrt(t.forgetting[s])
@@ -85,18 +77,13 @@ cdef void start_solved(Record* r, const Table* t, long long first, long long las
         r.growth[s], r.power[s], r.begun[s] = 1.0, 0.0, 0
 
 
-cdef void _set_prior(Record* r, const Table* t, long long s, double power) noexcept nogil:
-    root, factor = sqrt(PRIOR_POWER / power), &r.factor[t.place[s]]
-    for i in range(t.used[s]):
-        factor[i * (t.stride[s] + 1)] = root
-    r.power[s] = power
-    r.begun[s] = 1
-
-
 cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
     """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
     factor, count = &r.factor[t.place[s]], t.used[s] * t.stride[s]
-    size, total = grow(factor, count, r.growth[s]), 0.0
+    size, total = 0.0, 0.0
+    for k in range(count):
+        factor[k] *= r.growth[s]
+        size += factor[k] * factor[k]
     for i in range(t.used[s]):
         total += r.readout[s][i]
     r.growth[s] = 1.0

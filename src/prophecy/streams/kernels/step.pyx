@@ -1,4 +1,4 @@
-r"""The bank: `step` takes in one value of one stream, `read_next` says what comes next (docs/prophecy.md).
+r"""The bank: `step` takes in one value of one stream, `expected` is the next one (docs/prophecy.md).
 
 First what is learned from the value (calibration, solved readouts, bias of the derivative, mixture), then memories,
 members and their mixture for the next value. One value, an array, many channels and many series all run these functions,
@@ -32,7 +32,9 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         return
     value = within(value)  # what is brought to the grid may lie beyond
     if r.count == 0:
-        _begin_value(r, value)
+        r.last = r.mean = value
+        for j in range(LAGS):  # everything before it is taken to have been equal to it
+            r.lag[j] = value
     else:
         distance, forecast = r.gap + 1, expected(r, t)
         error, part = value - forecast, 1.0 / (distance - r.doubts)  # what came and is doubted is no time that passed
@@ -45,11 +47,13 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
             r.doubted[r.doubts] = error
             r.doubts += 1
             note_quantiles(r, t, edge(r, ERROR) * edge(r, ERROR))  # as large as the past allows
-            _watch(r, t, value, forecast, forecast, part, True, True)
+            watch(r, t, value, forecast, forecast, part, True, True)
             _miss(r, ring, t, forecast)
             return
-        wider, by = across(r, t, distance), confirmed(r.doubted, error) if wild else 0.0
-        _watch(r, t, value, value - by, forecast, part, wild, False)
+        wider, by = across(r, t, distance), 0.0
+        if wild:  # the level has moved, by the median of three errors in a row
+            by = min(max(error, min(r.doubted[0], r.doubted[1])), max(r.doubted[0], r.doubted[1]))
+        watch(r, t, value, value - by, forecast, part, wild, False)
         if wild:
             note_quantiles(r, t, by * by)
             _move(r, ring, t, by)
@@ -68,24 +72,13 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
     r.gap = r.crossed = 0
 
 
-cdef void _watch(
-    Record* r, const Table* t, double value, double believed, double forecast, double part, bint wild, bint doubted
-) noexcept nogil:
-    """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
-    level = believed
-    window = min(WINDOW, r.count + 1)
-    for j in range(window - 1):
-        level += r.lag[j]
-    error = value - forecast
-    score = surprise_of(r, t, error) if error * error * part * part > 9.0 * r.error_scale else 0.0
-    watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
-
-
 cdef void _learn_value(Record* r, const Table* t, double value, double part) noexcept nogil:
     """All members learn from a value. part: 1 over the steps since the last known one, which errors across a gap are
     multiplied by."""
     difference = value - r.last
-    learn_seasonal(r, t, difference, part)
+    if r.season_on == 1:
+        learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
+        r.season_seen += 1
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
     note_bias(r, t, difference, part)
@@ -97,14 +90,6 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
 
 
 # Memories and members.
-
-
-cdef void _begin_value(Record* r, double value) noexcept nogil:
-    """The first value: everything before it is taken to have been equal to it."""
-    for j in range(LAGS):
-        r.lag[j] = value
-    r.last = value
-    r.mean = value
 
 
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
@@ -161,10 +146,14 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     """The forecast of the next value; where gaps repeat the last value (`hold`), that value.
 
     No forecast passes a bound at which values pile up (`within_piles`), nor goes farther beyond all values seen than
-    `calibration.reach`.
+    `calibration.reach`. Across a gap every step is predicted from the one before, and high degrees would diverge; so
+    would members that were exact before, one step after a signal has broken off and begun anew.
     """
-    ahead = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change)
-    return within(within_reach(r, t, ahead))
+    ahead, known = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change), r.alarm_size[VALUE]
+    if known == 0:
+        return within(ahead)
+    far = reach(r, t, r.gap + 1.0)
+    return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
 
 
 cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
@@ -216,9 +205,14 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
 
 
 cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil:
-    """The level has moved by `by`: so does all that is remembered of it. The two values that were doubted are put in their
-    places, unless others are missing too."""
-    move_level(r, ring, by)
+    """The level has moved by `by`: so does all that is remembered of it, but what is relative to the newest value. The
+    two values that were doubted are put in their places, unless others are missing too."""
+    r.last = within(r.last + by)
+    r.mean += by
+    for j in range(LAGS):
+        r.lag[j] = within(r.lag[j] + by)
+    for j in range(min(r.count, RING)):
+        ring[j] = within(ring[j] + by)
     if r.gap == 2:
         _amend(r, ring, t, 2, r.doubted[0] - by, r.doubted[1] - r.doubted[0])
         for ago in range(2):
@@ -230,21 +224,8 @@ cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nog
 # Reading.
 
 
-cdef (double, double) read_next(const Record* r, const Table* t, const Where* where) noexcept nogil:
-    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
-
-    where: the level among the tracked quantiles (`table.between`).
-    """
-    if r.count == 0:
-        return NAN, NAN
-    mean = expected(r, t)
-    half = half_width(r, t, where) * across(r, t, r.gap + 1.0)
-    # No interval is narrower than the numbers themselves, nor than a tick.
-    return mean, max(half, spacing(fabs(mean)), 0.5 * resolution(r, t))
-
-
-cdef double surprise_of(const Record* r, const Table* t, double error) noexcept nogil:
-    """The score of an error of the next value, in view of the steps since the last known one.
+cdef double surprise_of(const Record* r, const Table* t, double error, double wider) noexcept nogil:
+    """The score of an error of the next value, whose interval is `wider` times as wide as one step ahead.
 
     Where values repeat exactly, as rounded, counted and clipped ones do, errors take a few sizes only, which tracked
     quantiles do not resolve: then it is at most -log10 of the share of all earlier errors at least as large, or of the
@@ -252,10 +233,11 @@ cdef double surprise_of(const Record* r, const Table* t, double error) noexcept 
     the stream rests half of the time, and forecasts err by half as much as copying does or more, no event is rarer than
     changes of its size.
     """
-    score = surprise(r, t, error / across(r, t, r.gap + 1.0))
+    score = surprise(r, t, error / wider)
     if not score > 0.0 or not repeats_exactly(r, t):
         return score
-    size, change = fabs(error) / (r.gap + 1), fabs(error + expected(r, t) - r.last) / (r.gap + 1)
+    steps = max(wider, r.gap + 1.0)
+    size, change = fabs(error) / steps, fabs(error + expected(r, t) - r.last) / steps
     rare = max(min(tail_share(r, ERROR, size, False), power_law(r, ERROR, size, True)), LEAST)
     if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
         count = 0.0

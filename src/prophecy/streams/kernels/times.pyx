@@ -5,7 +5,8 @@ which the value was really taken: then forecasts are moved from the place to the
 to the forecast. The reading whose forecasts had the smaller squared errors lately is used.
 
 At irregular times a place gets its value from the cubic through the last samples, and a moment between places lies on
-the cubic through the bank's steps around it.
+the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or lasts until
+the next one: again the reading with the smaller errors is used.
 """
 
 cdef enum:
@@ -56,7 +57,7 @@ cdef double on_place(const double* x, const double* y, long long count, double a
 
 
 cdef bint taken_then(const Samples* s, const Table* t) noexcept nogil:
-    """Whether values were taken at their stamps: forecasts for these had smaller errors lately."""
+    """Whether what lies off the grid was true, not noise: forecasts that follow it had smaller errors lately."""
     return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
 
 
@@ -73,28 +74,26 @@ cdef double placed_value(const Record* r, const Table* t, Samples* s, double val
     cdef bint moved = taken_then(s, t)
     by = shift_along(r, ahead, offset)
     if r.gap == 0:
-        s.compared += 1
-        rate = 1.0 / min(s.compared, 2 * RECENT)
-        for reading in range(READINGS):
-            error = bounded(value - ahead - (by if reading == THEN else 0.0))
-            s.reading[reading] += (error * error - s.reading[reading]) * rate
+        compare_readings(s, value - ahead, by)
     return value - by if moved else value
+
+
+cdef void compare_readings(Samples* s, double error, double by) noexcept nogil:
+    """Mean squared errors of the forecast without what lies off the grid, and of the one that lies `by` higher."""
+    s.compared += 1
+    rate = 1.0 / min(s.compared, 2 * RECENT)
+    for reading in range(READINGS):
+        missed = error - (by if reading == THEN else 0.0)
+        s.reading[reading] += (min(missed * missed, SQUARED) - s.reading[reading]) * rate
 
 
 # Forecasts.
 
 
-cdef Record* copied(const Stream* stream, Room* room) noexcept nogil:
-    """A copy of the record to walk on. The ring is read by the seasonal members alone."""
-    room.record = stream.r[0]
-    if stream.r.season_on == 1:
-        memcpy(room.ring, stream.ring, RING * sizeof(double))
-    return &room.record
-
-
 cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* t, long long steps) noexcept nogil:
-    """So many missing values; returns how many of them were worth a step each."""
-    walked = steps_worth(c, steps)
+    """So many missing values; returns how many of them were taken one by one: `EARNED` for every value since the last
+    holes, `WALKED` in all. What a value costs is then bounded, whatever its stamp says; the rest is passed over."""
+    walked = max(min(steps, WALKED - c.walked), <long long> 0)
     for _ in range(walked):
         step(r, ring, t, NAN)
     if walked < steps and r.count > 0:
@@ -102,22 +101,39 @@ cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* 
     return walked
 
 
-cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
-    """The path of the bank's steps at `time`, and how far it is there from a straight line: a measure of what is not
-    known about the signal between two steps."""
+cdef Record* walked_on(const Stream* stream, const Table* t, long long steps, Room* room) noexcept nogil:
+    """The record after so many missing values: a copy, unless there are none. The ring is read by seasonal members
+    alone."""
+    if steps < 1:
+        return stream.r
+    room.record = stream.r[0]
+    if stream.r.season_on == 1:
+        memcpy(room.ring, stream.ring, RING * sizeof(double))
+    miss_steps(&room.record, room.ring, stream.c, t, steps)
+    return &room.record
+
+
+cdef double along(const Record* r, const Table* t, long long top, long long points, double at) noexcept nogil:
+    """The polynomial through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    c, r = stream.c, stream.r
-    ahead = (time - c.grid) / c.dt
-    top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    if top > 1:
-        r = copied(stream, room)
-        miss_steps(r, room.ring, c, t, top - 1)
-    ahead = min(max(ahead, top - 1.0), <double> top)
-    for i in range(POINTS):
+    for i in range(points):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    path = through(x, y, POINTS, ahead)
-    return path, fabs(path - through(x, y, 2, ahead))
+    return through(x, y, points, at)
+
+
+cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
+    about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
+    c, s, off = stream.c, stream.s, 0.0
+    ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
+    if c.irregular and newest > 1e-9:
+        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
+    top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
+    r = walked_on(stream, t, top - 1, room)
+    ahead = min(max(ahead, top - 1.0), <double> top)
+    path = along(r, t, top, POINTS, ahead)
+    return path, fabs(path - along(r, t, top, 2, ahead)), off
 
 
 cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
@@ -127,49 +143,35 @@ cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t
     return across(r, t, since)
 
 
-cdef (double, double, double) judged_by(
-    Record* r, const Table* t, double mean, double wider, double more, double value, const Where* where
-) noexcept nogil:
-    """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
-    of it longer by `more`."""
-    error = copysign(max(fabs(value - mean) - more, 0.0) / wider, value - mean)
-    score = NAN if isnan(value) else surprise_of(r, t, error * across(r, t, r.gap + 1.0))
-    return mean, max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t)), score
-
-
-cdef (double, double, double) forecast_at(
-    const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
-) noexcept nogil:
-    """Mean, half width and the score of `value`, for `time`; NaN, NaN and 0 before the first value."""
-    r, c, s = stream.r, stream.c, stream.s
-    if r.count == 0:
-        return NAN, NAN, 0.0
-    if is_far(c, t, time):
-        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
-        return judged_by(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
-    steps, offset = place_of(c, time)
-    if c.irregular or fabs(offset) > t.clock.off:
-        path, bent = path_at(stream, t, time, room)
-        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
-        return judged_by(r, t, path, widening(r, c, s, t, time), more, value, where)
-    if steps > 1.0:
-        r = copied(stream, room)
-        miss_steps(r, room.ring, c, t, truncated(steps) - 1)
-    mean, half = read_next(r, t, where)
-    if taken_then(s, t):
-        mean += shift_along(r, mean, offset)
-    return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
-
-
 cdef (double, double, double) forecast_next(
     const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
 ) noexcept nogil:
-    """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late."""
-    c, at = stream.c, when(stream.c, t, time)
+    """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late, and
+    before the first value (with a score of 0)."""
+    r, c, s = stream.r, stream.c, stream.s
+    at, more = when(c, t, time), 0.0
     if isnan(at):
         return NAN, NAN, NAN
-    # The interval for a wild stamp is that of a hole, until the clock turns out to have been set.
-    return forecast_at(stream, t, time if c.count > 0 and is_far(c, t, time) else at, value, where, room)
+    if r.count == 0:
+        return NAN, NAN, 0.0
+    steps, offset = place_of(c, at)
+    if c.count > 0 and is_far(c, t, time):
+        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
+        mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
+    elif c.irregular or fabs(offset) > t.clock.off:
+        mean, bent, off = path_at(stream, t, at, room)
+        mean += off if taken_then(s, t) else 0.0
+        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
+        wider = widening(r, c, s, t, at)
+    else:
+        r = walked_on(stream, t, truncated(steps) - 1, room)
+        mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
+        if taken_then(s, t):
+            mean += shift_along(r, mean, offset)
+    # No interval is narrower than the numbers themselves, nor than a tick.
+    half = max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    error = copysign(max(fabs(value - mean) - more, 0.0), value - mean)
+    return mean, half, NAN if isnan(value) else surprise_of(r, t, error, wider)
 
 
 # Values.
@@ -202,7 +204,9 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     s.value[c.count % RECENT] = value
     if not isnan(value):
         s.newest, s.known = at, value
-    note_stamp(c, at)
+    c.recent[c.count % RECENT] = c.last = at
+    c.count += 1
+    c.walked = max(c.walked - EARNED, <long long> 0)
     verdict = check_grid(c, t)
     if verdict != FINE:
         start_grid_over(stream, t, verdict, room)
@@ -278,8 +282,8 @@ cdef double take_sample(
     s.alarm = NAN
     if not isnan(value):
         s.alarm = 0.0
-        path, _ = path_at(stream, t, time, room)
-        wider, error = widening(r, c, s, t, time), value - path
+        path, _, off = path_at(stream, t, time, room)
+        wider, error = widening(r, c, s, t, time), value - path - (off if taken_then(s, t) else 0.0)
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
         elif s.doubts < 2:
@@ -290,6 +294,7 @@ cdef double take_sample(
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
             calibrate(r, t, error / wider)
+            compare_readings(s, value - path, off)
             _fill_places(stream, t, time, x, y, found, places)
             return value
         note_gap(r, t, (time - s.newest) / c.dt, error)
@@ -333,7 +338,11 @@ cdef void start_grid_over(const Stream* stream, const Table* t, long long verdic
     s.compared = 0
     if not anew and r.count > 0:
         return
-    renew(stream, t)
+    hold = r.hold
+    memset(r, 0, sizeof(Record))
+    memset(stream.ring, 0, RING * sizeof(double))
+    begin_record(r, t)
+    r.hold = hold
     newest, known, alarm, s.newest, before = s.newest, s.known, s.alarm, NAN, INFINITY
     for k in range(max(c.count - RECENT, 0), c.count):
         time, value = c.recent[k % RECENT], s.value[k % RECENT]
@@ -349,12 +358,3 @@ cdef void start_grid_over(const Stream* stream, const Table* t, long long verdic
             take_step(stream, t, value)
         before = place
     s.newest, s.known, s.alarm = newest, known, alarm
-
-
-cdef void renew(const Stream* stream, const Table* t) noexcept nogil:
-    """A record that has seen nothing, as `rows.fresh` makes it."""
-    hold = stream.r.hold
-    memset(stream.r, 0, sizeof(Record))
-    stream.r.hold = hold
-    begin_record(stream.r, t)
-    memset(stream.ring, 0, RING * sizeof(double))
