@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from multiprocessing import connection, resource_tracker
@@ -36,7 +36,7 @@ def shared(
     """
     with _interrupts.held():
         if method == "threads":
-            with _in_threads(work, items, jobs) as answers:
+            with contextlib.closing(_in_threads(work, items, jobs)) as answers:
                 yield answers
             return
         crew: dict[Any, Any] = {}
@@ -139,15 +139,13 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-@contextlib.contextmanager
 def _in_threads(
     work: Callable[[Item], Answer], items: Sequence[Item], jobs: int
-) -> Iterator[Iterator[tuple[int, Answer]]]:
+) -> Generator[tuple[int, Answer], None, None]:
+    places = iter(range(len(items)))
+    running: dict[Future[Answer], int] = {}
     with ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
-        places = iter(range(len(items)))
-        running: dict[Future[Answer], int] = {}
-
-        def answers() -> Iterator[tuple[int, Answer]]:
+        try:
             while True:
                 for place in islice(places, jobs - len(running)):
                     running[pool.submit(work, items[place])] = place
@@ -156,9 +154,6 @@ def _in_threads(
                 for future in wait(running, POLL, FIRST_COMPLETED).done:
                     yield running.pop(future), future.result()
                 _interrupts.check()
-
-        try:
-            yield answers()
         finally:
             for future in running:
                 future.cancel()

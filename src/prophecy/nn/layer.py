@@ -223,10 +223,8 @@ def _padded(tables: list[Any]) -> Any:
 
 
 def _windows(window: ArrayLike, channels: int) -> Any:
-    if np.ndim(window) == 0:
-        return np.array([_checks.positive("window", window)])
     values = np.array([_checks.positive("window", one) for one in np.asarray(window).ravel()])
-    if values.shape != (channels,):
+    if np.ndim(window) and len(values) != channels:
         raise ValueError(f"window must be a number or one per channel, {channels}, got {len(values)} of them")
     return values[:1] if (values == values[0]).all() else values
 
@@ -244,15 +242,12 @@ def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Ba
 
 
 def _systems(construct: Construct, basis: Basis, dt: float) -> tuple[Sequence[System], bool]:
+    """The systems of a layer, and whether they were given as several."""
     try:
-        return _several(construct(basis, dt))
+        made = construct(basis, dt)
     except ValueError as error:
         hint = ", or leave construct at nn.following, which has no pole" if "discretize.backward" in str(error) else ""
         raise ValueError(f"window {basis.timescale:g}: {error}{hint}") from None
-
-
-def _several(made: System | Sequence[System]) -> tuple[Sequence[System], bool]:
-    """The systems of a layer, and whether they were given as several."""
     if isinstance(made, System):
         return [made], False
     if not isinstance(made, Sequence) or not made or not all(isinstance(one, System) for one in made):
