@@ -43,9 +43,8 @@ def bilinear(A: Reals, B: Reals, dt: float) -> Discrete:
 
 def zoh(A: Reals, B: Reals, dt: float) -> Discrete:
     """Zero-order hold, A (N, N), B (N,): exact when the input is constant within a step."""
-    A, B, dt = _pair(A, B, dt)
     phi, start, end = _line(A, B, dt)
-    return Discrete(phi, start + end, np.zeros_like(B))
+    return Discrete(phi, start + end, np.zeros_like(end))
 
 
 def foh(A: Reals, B: Reals, dt: float) -> Discrete:
@@ -55,9 +54,8 @@ def foh(A: Reals, B: Reals, dt: float) -> Discrete:
     `shift` = -Φ⁻¹ Γ₀, which does not, and whose input matrix is Γ₁ - shift. Φ⁻¹ Γ₀ is Γ₁ of the system -A.
     (`scipy.signal.cont2discrete` carries Φ s + Γ₀ u, and shifts by the *next* sample.)
     """
-    A, B, dt = _pair(A, B, dt)
     phi, _, end = _line(A, B, dt)
-    shift = -_line(-A, B, dt)[2]
+    shift = -_line(np.negative(A), B, dt)[2]
     return Discrete(phi, end - shift, shift)
 
 
@@ -67,10 +65,9 @@ def lines(A: Reals, B: Reals, dt: float) -> Discrete:
     [s, u][k] = [[Φ, Γ₀], [0, 0]] [s, u][k - 1] + [Γ₁, 1] u[k]. `foh` needs Φ⁻¹ instead, which order 64 loses below 64
     samples a window.
     """
-    A, B, dt = _pair(A, B, dt)
     phi, start, end = _line(A, B, dt)
-    wide = np.block([[phi, start[:, None]], [np.zeros((1, len(B) + 1))]])
-    return Discrete(wide, np.append(end, 1.0), np.zeros(len(B) + 1))
+    wide = np.block([[phi, start[:, None]], [np.zeros((1, len(end) + 1))]])
+    return Discrete(wide, np.append(end, 1.0), np.zeros(len(end) + 1))
 
 
 def euler(A: Reals, B: Reals, dt: float) -> Discrete:
@@ -124,6 +121,7 @@ def _line(A: Reals, B: Reals, dt: float) -> tuple[Reals, Reals, Reals]:
 
     From one exponential of [[A, B, 0], [0, 0, 1], [0, 0, 0]], so that a singular A is no special case.
     """
+    A, B, dt = _pair(A, B, dt)
     order = len(B)
     joint = np.zeros((order + 2, order + 2))
     joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0

@@ -87,7 +87,10 @@ class Predictor:
         if kind in _NUMBERS or (kind is int and -_WHOLE <= number <= _WHOLE):
             number, kind = float(number), float
         if kind is float and -self._quick <= number <= self._quick:
-            (self._stream or self._begin()).take(number)
+            if self._stream is None:
+                low, high = float(self._low[0]), float(self._high[0])
+                self._stream = stream(self.system, self._x[0], self._count, low, high)
+            self._stream.take(number)
             return
         data = self._moments(value)
         self._settle()
@@ -161,10 +164,6 @@ class Predictor:
         except (KeyError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
-
-    def _begin(self) -> Any:
-        self._stream = stream(self.system, self._x[0], self._count, float(self._low[0]), float(self._high[0]))
-        return self._stream
 
     def _settle(self) -> None:
         """Bring what a stream holds into the state, as if the values had been stepped through."""

@@ -39,11 +39,11 @@ class GatedBlock(nn.Module):
         self.leave = nn.Linear(inner, width, **like)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> Tensor:
+    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts) -> Tensor:
         """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
         return self._around(x, lambda value: (self.memory(value, state, **padding), None))[0]
 
-    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> tuple[Tensor, Tensor]:
+    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts) -> tuple[Tensor, Tensor]:
         """As `forward`, and the memory's state after the last value, (batch, channels, size)."""
         return self._around(x, lambda value: self.memory.scan(value, state, **padding))
 
@@ -71,7 +71,7 @@ class Bidirectional(nn.Module):
         super().__init__()
         self.forwards, self.backwards = forwards, backwards
 
-    def forward(self, u: Tensor, *, lengths: Counts | None = None) -> Tensor:
+    def forward(self, u: Tensor, *, lengths: Counts = None) -> Tensor:
         """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): valid samples of each row."""
         if lengths is None:
             back = self.backwards(u.flip(1)).flip(1)
