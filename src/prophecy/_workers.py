@@ -39,9 +39,18 @@ def shared(
             with contextlib.closing(_in_threads(work, items, jobs)) as answers:
                 yield answers
             return
+        context: Any = multiprocessing.get_context(method)
+        if method == "spawn":
+            resource_tracker.ensure_running()  # it would let Ctrl-C through again
         crew: dict[Any, Any] = {}
         try:
-            _start(crew, work, items, min(jobs, len(items)), method)
+            with _blocked():
+                for _ in range(min(jobs, len(items))):
+                    ours, theirs = context.Pipe()
+                    process = context.Process(target=_serve, args=(theirs, work, items), daemon=True)
+                    process.start()
+                    theirs.close()
+                    crew[ours] = process
             yield _answers(crew, len(items))
         finally:
             for process in crew.values():
@@ -49,19 +58,6 @@ def shared(
             for pipe, process in crew.items():
                 process.join()
                 pipe.close()
-
-
-def _start(crew: dict[Any, Any], work: Any, items: Any, jobs: int, method: str) -> None:
-    context = multiprocessing.get_context(method)
-    if method == "spawn":
-        resource_tracker.ensure_running()  # it would let Ctrl-C through again
-    with _blocked():
-        for _ in range(jobs):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, work, items), daemon=True)  # type: ignore[attr-defined]
-            process.start()
-            theirs.close()
-            crew[ours] = process
 
 
 @contextlib.contextmanager

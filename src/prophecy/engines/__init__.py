@@ -12,7 +12,7 @@ and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, TypeAlias, overload
 
@@ -139,7 +139,7 @@ def stream(system: System | ScaledSystem, x: Reals, count: int, low: float, high
     return entry.Stream(_columns(system), system.B, system.C, system.D, x, count, low, high)
 
 
-@lifting.once
+@lru_cache(lifting.KEPT)
 def _columns(system: System) -> Reals:
     return np.ascontiguousarray(system.A.T)
 

@@ -11,10 +11,8 @@ product gives predictions and new states; groups of series run on all cores at o
 of time are the rows of the products, and the states between them follow in a few products (`_starts`).
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import toeplitz
@@ -24,14 +22,12 @@ from prophecy._arrays import Reals
 from prophecy.engines import _threads
 from prophecy.system import System
 
-Made = TypeVar("Made")
-P = ParamSpec("P")
-
 FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
 GROUP = 256  # series of a product
 WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
 WALKED = 64  # blocks walked one after another in `_starts`
 THREADS = 1 << 17  # samples a thread must get to be worth starting
+KEPT = 32  # things kept of the systems run last: matrices for several lengths, whether they are stable
 
 
 class Lifted(NamedTuple):
@@ -43,37 +39,12 @@ class Lifted(NamedTuple):
     power: Reals
 
 
-KEPT = 16  # things kept of a system: what runs of several lengths and a stream need
-
-_made: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
-
-
-def once(make: Callable[P, Made]) -> Callable[P, Made]:
-    """What a function makes of a system and other arguments, the most recent ones; it lives as long as the system.
-
-    Threads may make the same twice; each has a usable copy, and a vanished key is no error.
-    """
-
-    @wraps(make)
-    def found(*system: P.args, **more: P.kwargs) -> Made:
-        known, key = _made.setdefault(system[0], {}), (make, *system[1:])
-        made: Made | None = known.get(key)
-        if made is None:
-            made = known[key] = make(*system, **more)
-            for oldest in list(known)[:-KEPT]:
-                known.pop(oldest, None)
-        return made
-
-    return found
-
-
-@once
+@lru_cache(KEPT)
 def is_stable(system: System) -> bool:
     """Whether no mode grows (beyond what 10⁷ steps of rounding would hide)."""
     return bool(np.abs(np.linalg.eigvals(system.A.astype(np.float64))).max() < 1 + 1e-7)
 
 
-@once
 def lift(system: System, length: int) -> Lifted:
     """The block matrices of a system for blocks of `length` samples."""
     A, B, C = (matrix.astype(np.float64) for matrix in (system.A, system.B, system.C))
@@ -90,7 +61,7 @@ def lift(system: System, length: int) -> Lifted:
     return Lifted(*(_readonly(part, system.dtype) for part in parts))
 
 
-@once
+@lru_cache(KEPT)
 def block_matrix(system: System, length: int) -> Reals:
     """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
     lifted = lift(system, length)
@@ -149,10 +120,11 @@ def _few(system: System, u: Reals, x: Reals, y: Reals, length: int, threads: int
     joint[:, :, :length] = u.reshape(series, blocks, length)
     flat = joint.reshape(series * blocks, length + N)
     reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
+    power = matrix[length:, length:].T
     added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
     cut = _threads.shares(len(flat), least=max(1, threads // length))
     _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
-    joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, lift(system, length).power)
+    joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
     _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
     y[:] = made.reshape(series, time)
 

@@ -8,13 +8,15 @@ bidiagonal, r_n (A x)_n = (n + 1) s_n + n s_{n-1}, so the step (I + αhA) x' = (
 two diagonals to multiply by and two to solve with, from n = 0 on, for a group of series side by side (`kernels`).
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from prophecy import discretize
 from prophecy._arrays import Reals
 from prophecy.engines import _threads
 from prophecy.engines.kernels import entry
-from prophecy.engines.lifting import once
+from prophecy.engines.lifting import KEPT
 from prophecy.system import ScaledSystem
 
 WORK = 1 << 17  # samples taken in at once: a few megabytes of buffers
@@ -23,7 +25,7 @@ WORK = 1 << 17  # samples taken in at once: a few megabytes of buffers
 _ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 1.0}
 
 
-@once
+@lru_cache(KEPT)
 def supports(system: ScaledSystem) -> bool:
     """Whether the memory is LegS under a rule this scan knows (the hold needs an exponential at each step)."""
     n, root = np.arange(1, system.order + 1), system.B

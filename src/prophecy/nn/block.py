@@ -77,12 +77,7 @@ class Bidirectional(nn.Module):
             back = self.backwards(u.flip(1)).flip(1)
             return torch.cat([self.forwards(u), back], dim=-1)
         lengths = torch.as_tensor(lengths, device=u.device)
-        there = turned(lengths, u.shape[1])
+        place = torch.arange(u.shape[1], device=u.device).expand(u.shape[:2])
+        there = torch.where(counted(lengths, u.shape[1]), lengths[:, None] - 1 - place, place).unsqueeze(-1)
         back = self.backwards(u.gather(1, there.expand_as(u)), lengths=lengths)
         return torch.cat([self.forwards(u, lengths=lengths), back.gather(1, there.expand_as(back))], dim=-1)
-
-
-def turned(lengths: Tensor, time: int) -> Tensor:
-    """(batch, time, 1): the place of each sample when the first `lengths` of a row are reversed."""
-    places = torch.arange(time, device=lengths.device).expand(lengths.shape[0], time)
-    return torch.where(counted(lengths, time), lengths[:, None] - 1 - places, places).unsqueeze(-1)
