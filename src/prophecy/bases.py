@@ -18,6 +18,7 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
@@ -285,16 +286,8 @@ def _legendre_ages(order: int, window: float, ages: Array) -> Array:
 
 
 def legendre(x: Array, order: int) -> Array:
-    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order by the three-term recurrence:
-    x (points,) gives (points, order)."""
-    table: Array = np.empty((len(x), order))
-    table[:, 0] = 1.0
-    if order > 1:
-        table[:, 1] = x
-    for n in range(1, order - 1):
-        table[:, n + 1] = ((2 * n + 1) * x * table[:, n] - n * table[:, n - 1]) / (n + 1)
-    table *= np.sqrt(2.0 * np.arange(order) + 1)
-    return table
+    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order: x (points,) gives (points, order)."""
+    return np.asarray(legvander(x, order - 1) * np.sqrt(2.0 * np.arange(order) + 1))
 
 
 def fout_order(order: int) -> int:

@@ -35,5 +35,4 @@ def over(function: Callable[[T], object], items: Sequence[T]) -> None:
             function(item)
         return
     with _machine.ONE_BLAS_THREAD, ThreadPoolExecutor(count) as pool:
-        for done in [pool.submit(function, item) for item in items]:
-            done.result()
+        list(pool.map(function, items))
