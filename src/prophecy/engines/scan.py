@@ -14,6 +14,7 @@ import numpy as np
 
 from prophecy import discretize
 from prophecy._arrays import Reals
+from prophecy.bases import legs
 from prophecy.engines import _threads
 from prophecy.engines.kernels import entry
 from prophecy.engines.lifting import KEPT
@@ -28,10 +29,9 @@ _ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.back
 @lru_cache(KEPT)
 def supports(system: ScaledSystem) -> bool:
     """Whether the memory is LegS under a rule this scan knows (the hold needs an exponential at each step)."""
-    n, root = np.arange(1, system.order + 1), system.B
-    legs = np.tril(np.outer(root, root), -1) + np.diag(n)
-    same = np.allclose(system.A, legs, rtol=1e-6, atol=0) and np.allclose(root**2, 2 * n - 1, rtol=1e-6)
-    return bool(same) and system.memory in _ENDS and system.D != 0
+    known = legs(system.order)
+    same = all(np.allclose(a, b, rtol=1e-6, atol=0) for a, b in ((system.A, known.A), (system.B, known.B)))
+    return same and system.memory in _ENDS and system.D != 0
 
 
 def run(system: ScaledSystem, u: Reals, x: Reals, y: Reals, count: int) -> None:

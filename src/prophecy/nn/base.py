@@ -145,14 +145,14 @@ class Layer(Compared):
 
         An optimiser keeps the parameters it was given: make it, or `nn.parameter_groups`, after this.
         """
-        return self._learn(parts, False)
+        return self._learn(self._named(parts) if parts else self.PARTS, False)
 
     def unfreeze(self, *parts: str) -> Layer:
         """Train these parts, all if none is named. Returns the layer."""
-        return self._learn(parts, True)
+        return self._learn(self._named(parts) if parts else self.PARTS, True)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
-        for part in self._named(parts) or self.PARTS:
+        for part in parts:
             for name in self.PARTS[part]:
                 getattr(self, name).requires_grad_(learn)
         return self

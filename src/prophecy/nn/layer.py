@@ -113,11 +113,9 @@ class ProphecySSM(Layer):
         self._put("log_tick", np.log(ticks).repeat(copies), **exact)
         self.register_buffer("gains", torch.tensor(_padded([form.gains for form in forms]), **exact))
         self._tie()
-        if names := self._named(train):
-            self.unfreeze(*names)
+        self._learn(self._named(train), True)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
-        parts = self._named(parts) or self.PARTS
         if learn and self.gains.numel() and {"rotation", "edges"} & set(parts):
             raise ValueError(
                 f"this memory gains energy in these coordinates (A + Aᵀ has an eigenvalue "
