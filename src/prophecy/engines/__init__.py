@@ -181,9 +181,8 @@ def _initial(system: System | ScaledSystem, data: Reals, state: ArrayLike | Scal
         state = state.x
     elif isinstance(state, ScaledState):
         raise TypeError("state is a ScaledState but the system is constant; pass state.x")
-    expected = (*data.shape[:-1], system.order)
     _checks.not_wider("state", state, system.dtype)
-    x = _checks.shaped("state", state, expected)
+    x = _checks.shaped("state", state, (*data.shape[:-1], system.order))
     _checks.in_range("state", x, system.dtype)
     return x.astype(system.dtype).reshape(series, system.order), count
 
