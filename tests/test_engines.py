@@ -15,7 +15,7 @@ from prophecy.bases import fout_as_printed
 from prophecy.discretize import Rule, backward, bilinear, zoh
 from prophecy.engines import ENGINES, lifting, run_states, stream, usual
 from prophecy.engines.kernels import entry
-from prophecy.engines.lifting import lift
+from prophecy.engines.lifting import block_matrix, lift
 from prophecy.system import ScaledState, ScaledSystem
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
@@ -353,9 +353,9 @@ def test_a_system_that_does_not_fit_float32_is_refused() -> None:
 def test_lifted_matrices_kept_stay_bounded_over_many_lengths() -> None:
     system = system_of(64)
     for length in range(20, 60):
-        lift(system, length)
-    assert len(lifting._made[system]) <= lifting.KEPT
-    assert lift(system, 59) is lift(system, 59)
+        block_matrix(system, length)
+    assert block_matrix.cache_info().currsize <= lifting.KEPT
+    assert block_matrix(system, 59) is block_matrix(system, 59)
 
 
 @pytest.mark.parametrize("engine", ["step", "lifted"])

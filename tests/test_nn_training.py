@@ -171,6 +171,7 @@ def test_what_learns_can_be_changed_and_has_groups_of_its_own():
     assert len(others["params"]) == 2 + 6
     torch.optim.AdamW([others, memory], lr=1e-2).step()
     assert layer.freeze().trained == set()
+    assert layer.unfreeze("none").trained == set()
     assert layer.requires_grad_(True).trained == {"C", "D", "rotation", "edges", "input", "window"}
     with pytest.raises(ValueError, match="train must be one of"):
         layer.freeze("A")

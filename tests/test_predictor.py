@@ -176,6 +176,16 @@ def test_gaps_are_refused_held_or_predicted() -> None:
     assert own.predict() == pytest.approx(by_hand.predict(), abs=1e-12)
 
 
+def test_a_float32_predictor_stays_one_when_it_fills_gaps_itself(tmp_path) -> None:
+    p = Predictor(SYSTEMS["float32"], gaps="predict")
+    for value in (1.0, 2.0, np.nan, 3.0):
+        p.observe(value)
+    assert p.state.dtype == np.float32
+    p.observe([np.nan, 4.0])
+    p.save(tmp_path / "state.npz")
+    assert Predictor.load(tmp_path / "state.npz").predict() == p.predict()
+
+
 def test_a_gap_in_one_channel_leaves_the_others_alone() -> None:
     p = Predictor(SYSTEMS["legt"], channels=2, gaps="hold")
     p.observe([[1.0, 5.0], [np.nan, 6.0]])

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from multiprocessing import connection, resource_tracker
@@ -36,12 +36,21 @@ def shared(
     """
     with _interrupts.held():
         if method == "threads":
-            with _in_threads(work, items, jobs) as answers:
+            with contextlib.closing(_in_threads(work, items, jobs)) as answers:
                 yield answers
             return
+        context: Any = multiprocessing.get_context(method)
+        if method == "spawn":
+            resource_tracker.ensure_running()  # it would let Ctrl-C through again
         crew: dict[Any, Any] = {}
         try:
-            _start(crew, work, items, min(jobs, len(items)), method)
+            with _blocked():
+                for _ in range(min(jobs, len(items))):
+                    ours, theirs = context.Pipe()
+                    process = context.Process(target=_serve, args=(theirs, work, items), daemon=True)
+                    process.start()
+                    theirs.close()
+                    crew[ours] = process
             yield _answers(crew, len(items))
         finally:
             for process in crew.values():
@@ -49,19 +58,6 @@ def shared(
             for pipe, process in crew.items():
                 process.join()
                 pipe.close()
-
-
-def _start(crew: dict[Any, Any], work: Any, items: Any, jobs: int, method: str) -> None:
-    context = multiprocessing.get_context(method)
-    if method == "spawn":
-        resource_tracker.ensure_running()  # it would let Ctrl-C through again
-    with _blocked():
-        for _ in range(jobs):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, work, items), daemon=True)  # type: ignore[attr-defined]
-            process.start()
-            theirs.close()
-            crew[ours] = process
 
 
 @contextlib.contextmanager
@@ -139,15 +135,13 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-@contextlib.contextmanager
 def _in_threads(
     work: Callable[[Item], Answer], items: Sequence[Item], jobs: int
-) -> Iterator[Iterator[tuple[int, Answer]]]:
+) -> Generator[tuple[int, Answer], None, None]:
+    places = iter(range(len(items)))
+    running: dict[Future[Answer], int] = {}
     with ThreadPoolExecutor(max(1, min(jobs, len(items)))) as pool:
-        places = iter(range(len(items)))
-        running: dict[Future[Answer], int] = {}
-
-        def answers() -> Iterator[tuple[int, Answer]]:
+        try:
             while True:
                 for place in islice(places, jobs - len(running)):
                     running[pool.submit(work, items[place])] = place
@@ -156,9 +150,6 @@ def _in_threads(
                 for future in wait(running, POLL, FIRST_COMPLETED).done:
                     yield running.pop(future), future.result()
                 _interrupts.check()
-
-        try:
-            yield answers()
         finally:
             for future in running:
                 future.cancel()

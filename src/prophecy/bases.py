@@ -18,13 +18,13 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
 from prophecy import _checks
 from prophecy._arrays import Array, Counts
 
-Array: TypeAlias = Array
 Functions: TypeAlias = Callable[[Array], Array]
 
 
@@ -39,10 +39,17 @@ class _Memory(_checks.Frozen):
         self._freeze(A=(order, order), B=(order,), newest=(order,), oldest=(order,))
 
     def _evaluate(self, ages: ArrayLike, window: float, timescale: float, unit: float = 1.0) -> Array:
-        where = _ages(ages, window, timescale) / unit
-        table = np.asarray(self.functions(where), np.float64)
-        if table.shape != (len(where), self.order):
-            raise ValueError(f"functions must return shape (ages, order) = {len(where), self.order}, got {table.shape}")
+        array: Array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
+        if array.ndim != 1:
+            raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
+        # A few roundings beyond the edge, such as 3 · 0.1 for a window of 0.3, are the edge.
+        slack = 4 * np.finfo(np.float64).eps * timescale
+        inside = (array >= -slack) & (array <= window + slack) & (array < math.inf)
+        if not inside.all():
+            raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
+        table = np.asarray(self.functions(np.clip(array, 0.0, window) / unit), np.float64)
+        if table.shape != (len(array), self.order):
+            raise ValueError(f"functions must return shape (ages, order) = {len(array), self.order}, got {table.shape}")
         return table
 
     def _state(self, state: ArrayLike) -> Array:
@@ -279,16 +286,8 @@ def _legendre_ages(order: int, window: float, ages: Array) -> Array:
 
 
 def legendre(x: Array, order: int) -> Array:
-    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order by the three-term recurrence:
-    x (points,) gives (points, order)."""
-    table: Array = np.empty((len(x), order))
-    table[:, 0] = 1.0
-    if order > 1:
-        table[:, 1] = x
-    for n in range(1, order - 1):
-        table[:, n + 1] = ((2 * n + 1) * x * table[:, n] - n * table[:, n - 1]) / (n + 1)
-    table *= np.sqrt(2.0 * np.arange(order) + 1)
-    return table
+    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order: x (points,) gives (points, order)."""
+    return np.asarray(legvander(x, order - 1) * np.sqrt(2.0 * np.arange(order) + 1))
 
 
 def fout_order(order: int) -> int:
@@ -297,15 +296,3 @@ def fout_order(order: int) -> int:
     if order % 2 == 0:
         raise ValueError(f"order must be odd for FouT (a constant, then pairs), got {order}; use {order + 1}")
     return order
-
-
-def _ages(ages: ArrayLike, window: float, timescale: float) -> Array:
-    array: Array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
-    if array.ndim != 1:
-        raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
-    # A few roundings beyond the edge, such as 3 · 0.1 for a window of 0.3, are the edge.
-    slack = 4 * np.finfo(np.float64).eps * timescale
-    inside = (array >= -slack) & (array <= window + slack) & (array < math.inf)
-    if not inside.all():
-        raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
-    return np.clip(array, 0.0, window)

@@ -12,29 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from prophecy import _checks
-
-Array: TypeAlias = NDArray[Any]
+from prophecy._arrays import Reals
 
 
 class Discrete(NamedTuple):
     """A discrete pair A (N, N), B (N,); the state to read from is `x + shift * u`. (N is one more for `lines`.)"""
 
-    A: Array
-    B: Array
-    shift: Array
+    A: Reals
+    B: Reals
+    shift: Reals
 
 
-Rule: TypeAlias = Callable[[Array, Array, float], Discrete]
+Rule: TypeAlias = Callable[[Reals, Reals, float], Discrete]
 
 
-def bilinear(A: Array, B: Array, dt: float) -> Discrete:
+def bilinear(A: Reals, B: Reals, dt: float) -> Discrete:
     """Tustin's rule, the paper's: A = (I - dt/2 A)⁻¹ (I + dt/2 A), B = dt (I - dt/2 A)⁻¹ B (Sec. 3). A (N, N), B (N,).
 
     >>> bilinear(np.array([[-2.0]]), np.array([2.0]), 0.5).A
@@ -43,49 +41,46 @@ def bilinear(A: Array, B: Array, dt: float) -> Discrete:
     return _between(A, B, dt, 0.5)
 
 
-def zoh(A: Array, B: Array, dt: float) -> Discrete:
+def zoh(A: Reals, B: Reals, dt: float) -> Discrete:
     """Zero-order hold, A (N, N), B (N,): exact when the input is constant within a step."""
-    A, B, dt = _pair(A, B, dt)
     phi, start, end = _line(A, B, dt)
-    return Discrete(phi, start + end, np.zeros_like(B))
+    return Discrete(phi, start + end, np.zeros_like(end))
 
 
-def foh(A: Array, B: Array, dt: float) -> Discrete:
+def foh(A: Reals, B: Reals, dt: float) -> Discrete:
     """First-order hold, A (N, N), B (N,): exact when the input is a straight line between samples.
 
     s[k] = Φ s[k - 1] + Γ₀ u[k - 1] + Γ₁ u[k] asks for the sample before; the recurrence carries x = s - shift u with
     `shift` = -Φ⁻¹ Γ₀, which does not, and whose input matrix is Γ₁ - shift. Φ⁻¹ Γ₀ is Γ₁ of the system -A.
     (`scipy.signal.cont2discrete` carries Φ s + Γ₀ u, and shifts by the *next* sample.)
     """
-    A, B, dt = _pair(A, B, dt)
     phi, _, end = _line(A, B, dt)
-    shift = -_line(-A, B, dt)[2]
+    shift = -_line(np.negative(A), B, dt)[2]
     return Discrete(phi, end - shift, shift)
 
 
-def lines(A: Array, B: Array, dt: float) -> Discrete:
+def lines(A: Reals, B: Reals, dt: float) -> Discrete:
     """First-order hold with the value before as one more state, A (N + 1, N + 1), B (N + 1,): right for any A and dt.
 
     [s, u][k] = [[Φ, Γ₀], [0, 0]] [s, u][k - 1] + [Γ₁, 1] u[k]. `foh` needs Φ⁻¹ instead, which order 64 loses below 64
     samples a window.
     """
-    A, B, dt = _pair(A, B, dt)
     phi, start, end = _line(A, B, dt)
-    wide = np.block([[phi, start[:, None]], [np.zeros((1, len(B) + 1))]])
-    return Discrete(wide, np.append(end, 1.0), np.zeros(len(B) + 1))
+    wide = np.block([[phi, start[:, None]], [np.zeros((1, len(end) + 1))]])
+    return Discrete(wide, np.append(end, 1.0), np.zeros(len(end) + 1))
 
 
-def euler(A: Array, B: Array, dt: float) -> Discrete:
+def euler(A: Reals, B: Reals, dt: float) -> Discrete:
     """Forward Euler: A = I + dt A (N, N), B = dt B (N,). Stable only while dt is small against A's fastest mode."""
     return _between(A, B, dt, 0.0)
 
 
-def backward(A: Array, B: Array, dt: float) -> Discrete:
+def backward(A: Reals, B: Reals, dt: float) -> Discrete:
     """Backward Euler: A = (I - dt A)⁻¹ (N, N), B = dt (I - dt A)⁻¹ B (N,). Stable for every dt when A is."""
     return _between(A, B, dt, 1.0)
 
 
-def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
+def scaled(rule: Rule, A: Reals, B: Reals, count: int) -> Discrete:
     """LegS's pair for the sample that makes `count` seen, under any rule: x' = (-A x + B u)/t, t = count · dt.
 
     A (N, N), B (N,). The holds are exact in the logarithm of time, where LegS is a constant system: from t to t + dt
@@ -121,11 +116,12 @@ def lag(rule: Rule) -> float:
     return abs(round(1 / dt - float(trails[0]), 2))
 
 
-def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
+def _line(A: Reals, B: Reals, dt: float) -> tuple[Reals, Reals, Reals]:
     """Φ, Γ₀, Γ₁ of x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) for a straight line between the two.
 
     From one exponential of [[A, B, 0], [0, 0, 1], [0, 0, 0]], so that a singular A is no special case.
     """
+    A, B, dt = _pair(A, B, dt)
     order = len(B)
     joint = np.zeros((order + 2, order + 2))
     joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0
@@ -134,7 +130,7 @@ def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
     return powered[:order, :order], hold - ramp, ramp
 
 
-def _between(A: Array, B: Array, dt: float, end: float) -> Discrete:
+def _between(A: Reals, B: Reals, dt: float, end: float) -> Discrete:
     """x' = x + dt (B u + A (end x' + (1 - end) x)): the slope is taken between both ends of the step."""
     A, B, dt = _pair(A, B, dt)
     eye = np.eye(len(B))
@@ -147,6 +143,6 @@ def _between(A: Array, B: Array, dt: float, end: float) -> Discrete:
     return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
 
 
-def _pair(A: Array, B: Array, dt: float) -> tuple[Array, Array, float]:
+def _pair(A: Reals, B: Reals, dt: float) -> tuple[Reals, Reals, float]:
     order = len(np.atleast_1d(B))
     return _checks.shaped("A", A, (order, order)), _checks.shaped("B", B, (order,)), _checks.positive("dt", dt)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks, _files
+from prophecy._arrays import Reals
 from prophecy.engines import run, stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
-
-Array: TypeAlias = NDArray[Any]
 
 GAPS = ("raise", "hold", "predict")
 FORMAT = 1  # of saved files; other numbers are refused
@@ -60,7 +59,7 @@ class Predictor:
         return self._count if self._stream is None else int(self._stream.count)
 
     @property
-    def state(self) -> Array:
+    def state(self) -> Reals:
         """A copy of the memory: (N,), or (channels, N)."""
         self._settle()
         return self._x[0].copy() if self.channels is None else self._x.copy()
@@ -88,7 +87,10 @@ class Predictor:
         if kind in _NUMBERS or (kind is int and -_WHOLE <= number <= _WHOLE):
             number, kind = float(number), float
         if kind is float and -self._quick <= number <= self._quick:
-            (self._stream or self._begin()).take(number)
+            if self._stream is None:
+                low, high = float(self._low[0]), float(self._high[0])
+                self._stream = stream(self.system, self._x[0], self._count, low, high)
+            self._stream.take(number)
             return
         data = self._moments(value)
         self._settle()
@@ -163,10 +165,6 @@ class Predictor:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
 
-    def _begin(self) -> Any:
-        self._stream = stream(self.system, self._x[0], self._count, float(self._low[0]), float(self._high[0]))
-        return self._stream
-
     def _settle(self) -> None:
         """Bring what a stream holds into the state, as if the values had been stepped through."""
         live, self._stream = self._stream, None
@@ -174,7 +172,7 @@ class Predictor:
             self._x, self._count = np.array(live.state())[None, :], int(live.count)
             self._last, self._low, self._high = (np.array([one]) for one in (live.last, live.low, live.high))
 
-    def _moments(self, value: ArrayLike) -> Array:
+    def _moments(self, value: ArrayLike) -> Reals:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""
         dtype = self.system.dtype
         _checks.not_wider("value", value, dtype)
@@ -191,7 +189,7 @@ class Predictor:
             _checks.in_range("value", present, dtype)
         return np.asarray(array, dtype).reshape(-1, width)
 
-    def _feed(self, data: Array) -> None:
+    def _feed(self, data: Reals) -> None:
         if len(data) == 1:
             x = self._step(data[0])
         elif isinstance(self.system, System):
@@ -200,7 +198,7 @@ class Predictor:
             _, (x, _) = run(self.system, np.ascontiguousarray(data.T), state=ScaledState(self._x, self._count))
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 
-    def _feed_with_gaps(self, data: Array, missing: Array) -> None:
+    def _feed_with_gaps(self, data: Reals, missing: Reals) -> None:
         """Clean stretches as they are, the moments between them one by one; after an error nothing has changed."""
         before = dict(self.__dict__)
         try:
@@ -218,22 +216,23 @@ class Predictor:
             self.__dict__.update(before)
             raise
 
-    def _note(self, data: Array) -> None:
+    def _note(self, data: Reals) -> None:
         """Widen the range of values truly seen; NaN are passed over."""
         self._low = np.fmin(self._low, np.fmin.reduce(data, axis=0))
         self._high = np.fmax(self._high, np.fmax.reduce(data, axis=0))
 
-    def _fill(self) -> Array:
+    def _fill(self) -> Reals:
         """What stands in for a missing value."""
         if self.gaps == "hold" or not self._count:
             return self._last
         seen = self._low <= self._high  # a channel without a value so far keeps to zero
         low, high = np.where(seen, self._low, self._last), np.where(seen, self._high, self._last)
-        return np.asarray(np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low)))
+        filled = np.clip(np.atleast_1d(self.predict()), low - (high - low), high + (high - low))
+        return np.asarray(filled, self.system.dtype)
 
-    def _step(self, now: Array) -> Array:
+    def _step(self, now: Reals) -> Reals:
         A, B, _, _ = self.system.at(self._count + 1)
-        x: Array = self._x @ A.T + now[:, None] * B
+        x: Reals = self._x @ A.T + now[:, None] * B
         if not np.isfinite(x).all():
             raise ValueError(f"value {now} overflows the memory in {self.system.dtype}; rescale the data")
         return x
@@ -243,7 +242,7 @@ class Predictor:
         return float(y[0]) if self.channels is None else y
 
 
-def _system(meta: dict[str, Any], arrays: dict[str, Array]) -> System | ScaledSystem:
+def _system(meta: dict[str, Any], arrays: dict[str, Reals]) -> System | ScaledSystem:
     """The system a file describes, checked by its own constructor."""
     common = {name: arrays[name] for name in "ABCD"} | {"dt": meta["dt"], "dtype": np.dtype(meta["dtype"])}
     if meta["system"] == "ScaledSystem":

@@ -261,6 +261,4 @@ def _size(rows: Array) -> Array:
 
 
 def _times(samples: int, end: float) -> Array:
-    _checks.whole("samples", samples)
-    _checks.positive("end", end)
-    return np.linspace(0.0, end, samples)
+    return np.linspace(0.0, _checks.positive("end", end), _checks.whole("samples", samples))

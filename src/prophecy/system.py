@@ -7,15 +7,13 @@ Continuous systems give a derivative, discrete ones the next value. LegS changes
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from prophecy import _checks, discretize
-
-Array: TypeAlias = NDArray[Any]
-
+from prophecy._arrays import Reals
 
 # The memories of LegS that a file can name. Any rule does that is stable from the first sample on and has no shift.
 NAMED: tuple[discretize.Rule, ...] = (discretize.bilinear, discretize.backward, discretize.zoh)
@@ -28,24 +26,24 @@ SMALLEST_SCALED_GAIN = 0.02
 class Readout(NamedTuple):
     """What is read from a state x and the newest input u: C @ x + D * u. C (N,), D a number."""
 
-    C: Array
+    C: Reals
     D: float
 
 
 class Matrices(NamedTuple):
     """The discrete A (N, N), B (N,), C (N,), D of one step."""
 
-    A: Array
-    B: Array
-    C: Array
+    A: Reals
+    B: Reals
+    C: Reals
     D: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Four(_checks.Frozen):
-    A: Array
-    B: Array
-    C: Array
+    A: Reals
+    B: Reals
+    C: Reals
     D: float
 
     def __post_init__(self) -> None:
@@ -173,5 +171,5 @@ class ScaledSystem(_Discrete):
 class ScaledState(NamedTuple):
     """Where a run of a `ScaledSystem` stands: x (N,) or (series, N), and how many samples it has seen."""
 
-    x: Array
+    x: Reals
     seen: int

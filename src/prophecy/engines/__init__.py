@@ -12,26 +12,26 @@ and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from prophecy import _checks
+from prophecy._arrays import Reals
 from prophecy.engines import _threads, lifting, scan, step
 from prophecy.engines.kernels import entry
 from prophecy.system import ScaledState, ScaledSystem, System
 
-Array: TypeAlias = NDArray[Any]
-Engine: TypeAlias = Callable[[System, Array, Array, Array], None]
-ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], None]
+Engine: TypeAlias = Callable[[System, Reals, Reals, Reals], None]
+ScaledEngine: TypeAlias = Callable[[ScaledSystem, Reals, Reals, Reals, int], None]
 
 ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifting.run}
 
 
-def _extra(name: str, system: System, u: Array, x: Array, y: Array) -> None:
+def _extra(name: str, system: System, u: Reals, x: Reals, y: Reals) -> None:
     """An engine of the extra `torch`, imported when it is first run."""
     try:
         module = import_module(f"prophecy.engines.{name}_engine")
@@ -50,20 +50,20 @@ __all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "run", "run_states", "
 
 @overload
 def run(
-    system: System, u: ArrayLike, engine: str = ..., state: ArrayLike | None = ..., *, out: Array | None = ...
-) -> tuple[Array, Array]: ...
+    system: System, u: ArrayLike, engine: str = ..., state: ArrayLike | None = ..., *, out: Reals | None = ...
+) -> tuple[Reals, Reals]: ...
 @overload
 def run(
-    system: ScaledSystem, u: ArrayLike, engine: str = ..., state: ScaledState | None = ..., *, out: Array | None = ...
-) -> tuple[Array, ScaledState]: ...
+    system: ScaledSystem, u: ArrayLike, engine: str = ..., state: ScaledState | None = ..., *, out: Reals | None = ...
+) -> tuple[Reals, ScaledState]: ...
 def run(
     system: System | ScaledSystem,
     u: ArrayLike,
     engine: str = "auto",
     state: ArrayLike | ScaledState | None = None,
     *,
-    out: Array | None = None,
-) -> tuple[Array, Array | ScaledState]:
+    out: Reals | None = None,
+) -> tuple[Reals, Reals | ScaledState]:
     """Predictions of a system over data, and its final state: y[..., k] predicts u[..., k + 1].
 
     u: (time,) or (series, time), integers, float32 or float64. Computation and results have the dtype of the *system*.
@@ -82,25 +82,25 @@ def run(
     """
     data = _series(system, u)
     y = _output(system, data, out)
-    name = usual(system) if engine == "auto" else _known(system, engine)
+    scaled = isinstance(system, ScaledSystem)
+    known: dict[str, Callable[..., None]] = {**SCALED_ENGINES} if scaled else {**ENGINES, **DEVICE_ENGINES}
+    what = "engine of LegS, which changes with time," if scaled else "engine"
+    name = _checks.choice(what, engine, ("auto", *known))
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
     rows, target = np.atleast_2d(data), np.atleast_2d(y)
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(system, ScaledSystem):
-            SCALED_ENGINES[name](system, rows, x, target, count)
-        else:
-            (ENGINES | DEVICE_ENGINES)[name](system, rows, x, target)
+        known[usual(system) if name == "auto" else name](system, rows, x, target, *([count] if scaled else []))
     _finite(system, x)
     if isinstance(system, System) and not lifting.is_stable(system):
         _finite(system, y)
     final = x if data.ndim == 2 else x[0]
-    return y, ScaledState(final, count + data.shape[-1]) if isinstance(system, ScaledSystem) else final
+    return y, ScaledState(final, count + data.shape[-1]) if scaled else final
 
 
 def run_states(
     system: System | ScaledSystem, u: ArrayLike, state: ArrayLike | ScaledState | None = None
-) -> tuple[Array, Array]:
+) -> tuple[Reals, Reals]:
     """Predictions and *all* states, (..., time, N), by the plain step; states[..., k, :] has seen u[k]."""
     data = _series(system, u)
     x, count = _initial(system, data, state)
@@ -131,7 +131,7 @@ def streams(system: System | ScaledSystem) -> bool:
     return system.dtype == np.float64 and usual(system) != "step"
 
 
-def stream(system: System | ScaledSystem, x: Array, count: int, low: float, high: float) -> Any:
+def stream(system: System | ScaledSystem, x: Reals, count: int, low: float, high: float) -> Any:
     """One series of a system that `streams`, one value at a time, for `Predictor`: compiled steps, since calling NumPy
     takes longer than the step. x (N,): the state after `count` values between `low` and `high`."""
     if isinstance(system, ScaledSystem):
@@ -139,25 +139,19 @@ def stream(system: System | ScaledSystem, x: Array, count: int, low: float, high
     return entry.Stream(_columns(system), system.B, system.C, system.D, x, count, low, high)
 
 
-@lifting.once
-def _columns(system: System) -> Array:
+@lru_cache(lifting.KEPT)
+def _columns(system: System) -> Reals:
     return np.ascontiguousarray(system.A.T)
 
 
-def _known(system: System | ScaledSystem, engine: str) -> str:
-    if isinstance(system, ScaledSystem):
-        return _checks.choice("engine of LegS, which changes with time,", engine, ("auto", *SCALED_ENGINES))
-    return _checks.choice("engine", engine, ("auto", *ENGINES, *DEVICE_ENGINES))
-
-
-def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:
+def _series(system: System | ScaledSystem, u: ArrayLike) -> Reals:
     if not isinstance(system, System | ScaledSystem):
         raise TypeError(f"system must be a System or ScaledSystem, got {type(system).__name__}; see next_value")
     _checks.not_wider("u", u, system.dtype)
     return _checks.series("u", u)
 
 
-def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Array:
+def _output(system: System | ScaledSystem, data: Reals, out: Reals | None) -> Reals:
     if out is None:
         return np.empty(data.shape, system.dtype)
     if not isinstance(out, np.ndarray):
@@ -172,7 +166,7 @@ def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Ar
     return out
 
 
-def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | ScaledState | None) -> tuple[Array, int]:
+def _initial(system: System | ScaledSystem, data: Reals, state: ArrayLike | ScaledState | None) -> tuple[Reals, int]:
     series = data.shape[0] if data.ndim == 2 else 1
     if state is None:
         return np.zeros((series, system.order), system.dtype), 0
@@ -187,19 +181,18 @@ def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | Scal
         state = state.x
     elif isinstance(state, ScaledState):
         raise TypeError("state is a ScaledState but the system is constant; pass state.x")
-    expected = (*data.shape[:-1], system.order)
     _checks.not_wider("state", state, system.dtype)
-    x = _checks.shaped("state", state, expected)
+    x = _checks.shaped("state", state, (*data.shape[:-1], system.order))
     _checks.in_range("state", x, system.dtype)
     return x.astype(system.dtype).reshape(series, system.order), count
 
 
-def _finite(system: System | ScaledSystem, x: Array) -> None:
+def _finite(system: System | ScaledSystem, x: Reals) -> None:
     if not np.isfinite(x).all():
         raise ValueError(f"the run overflowed {system.dtype}: the system is unstable or u too large; rescale u")
 
 
-def _whole(data: Array, dtype: np.dtype[Any]) -> None:
+def _whole(data: Reals, dtype: np.dtype[Any]) -> None:
     """Look at all of u before anything is computed or written, a few megabytes at a time, on all cores."""
     rows = max(1, (1 << 20) // max(1, data.shape[-1])) if data.ndim == 2 else 1 << 20
     starts = range(0, len(data), rows)

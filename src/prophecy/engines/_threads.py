@@ -21,8 +21,8 @@ def workers() -> int:
 def shares(count: int, least: int, most: int | None = None) -> list[slice]:
     """`count` things cut into equal shares, a multiple of the workers unless that makes one smaller than `least`; none
     larger than `most`."""
-    parts = workers() if most is None else -(-count // most)
-    parts = max(1, min(-(-parts // workers()) * workers(), count // least), 1 if most is None else -(-count // most))
+    needed = 1 if most is None else -(-count // most)
+    parts = max(needed, min(-(-needed // workers()) * workers(), count // least))
     edges = [count * part // parts for part in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
@@ -35,5 +35,4 @@ def over(function: Callable[[T], object], items: Sequence[T]) -> None:
             function(item)
         return
     with _machine.ONE_BLAS_THREAD, ThreadPoolExecutor(count) as pool:
-        for done in [pool.submit(function, item) for item in items]:
-            done.result()
+        list(pool.map(function, items))

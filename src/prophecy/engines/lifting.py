@@ -6,76 +6,45 @@ K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C 
 rows C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype,
 so L costs O(log L) products and no more rounding than L steps.
 
-The engine "lifted" is `run`. Many series: the samples of a block stand beside the states, (series, L + N), and two
-products give predictions and new states: one for the first half of the predictions, which do not see the second half of
-the samples, one for the rest. Groups of series run on all cores at once. Few series: the blocks of a stretch of time
-are the rows of the products, and the states between them follow in a few products (`_starts`).
+The engine "lifted" is `run`. Many series: the samples of a block stand beside the states, (series, L + N), and one
+product gives predictions and new states; groups of series run on all cores at once. Few series: the blocks of a stretch
+of time are the rows of the products, and the states between them follow in a few products (`_starts`).
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 
 from prophecy import _machine
+from prophecy._arrays import Reals
 from prophecy.engines import _threads
 from prophecy.system import System
-
-Array = NDArray[Any]
-Made = TypeVar("Made")
-P = ParamSpec("P")
 
 FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
 GROUP = 256  # series of a product
 WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
 WALKED = 64  # blocks walked one after another in `_starts`
 THREADS = 1 << 17  # samples a thread must get to be worth starting
+KEPT = 32  # things kept of the systems run last: matrices for several lengths, whether they are stable
 
 
 class Lifted(NamedTuple):
     """kernel (L,), observe = O (L, N), reach = R (N, L), power = A^L (N, N), in the system's dtype."""
 
-    kernel: Array
-    observe: Array
-    reach: Array
-    power: Array
+    kernel: Reals
+    observe: Reals
+    reach: Reals
+    power: Reals
 
 
-KEPT = 16  # things kept of a system: what runs of several lengths and a stream need
-
-_made: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
-
-
-def once(make: Callable[P, Made]) -> Callable[P, Made]:
-    """What a function makes of a system and other arguments, the most recent ones; it lives as long as the system.
-
-    Threads may make the same twice; each has a usable copy, and a vanished key is no error.
-    """
-
-    @wraps(make)
-    def found(*system: P.args, **more: P.kwargs) -> Made:
-        known, key = _made.setdefault(system[0], {}), (make, *system[1:])
-        made: Made | None = known.get(key)
-        if made is None:
-            made = known[key] = make(*system, **more)
-            for oldest in list(known)[:-KEPT]:
-                known.pop(oldest, None)
-        return made
-
-    return found
-
-
-@once
+@lru_cache(KEPT)
 def is_stable(system: System) -> bool:
     """Whether no mode grows (beyond what 10⁷ steps of rounding would hide)."""
     return bool(np.abs(np.linalg.eigvals(system.A.astype(np.float64))).max() < 1 + 1e-7)
 
 
-@once
 def lift(system: System, length: int) -> Lifted:
     """The block matrices of a system for blocks of `length` samples."""
     A, B, C = (matrix.astype(np.float64) for matrix in (system.A, system.B, system.C))
@@ -92,22 +61,22 @@ def lift(system: System, length: int) -> Lifted:
     return Lifted(*(_readonly(part, system.dtype) for part in parts))
 
 
-@once
-def block_matrix(system: System, length: int) -> Array:
+@lru_cache(KEPT)
+def block_matrix(system: System, length: int) -> Reals:
     """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
     lifted = lift(system, length)
     K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
     return _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
 
 
-def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:
+def _readonly(array: Reals, dtype: np.dtype[Any]) -> Reals:
     made = array.astype(dtype)
     made.setflags(write=False)
     return made
 
 
 def run(
-    system: System, u: Array, x: Array, y: Array, length: int | None = None, group: int = GROUP, threads: int = THREADS
+    system: System, u: Reals, x: Reals, y: Reals, length: int | None = None, group: int = GROUP, threads: int = THREADS
 ) -> None:
     """Predictions into y and final states into x, in place. length: samples of a block."""
     (series, time), length = u.shape, length or block_length(system)
@@ -119,9 +88,9 @@ def run(
                 some = slice(start, min(whole, start + stretch))
                 _few(system, u[:, some], x, y[:, some], length, threads)
         elif whole:
-            halves = _halves(system, length)
+            matrix = block_matrix(system, length)
             rows = _threads.shares(series, FEW, group) if series * time >= threads else [slice(None)]
-            _threads.over(lambda some: _many(halves, u[some, :whole], x[some], y[some, :whole]), rows)
+            _threads.over(lambda some: _many(matrix, u[some, :whole], x[some], y[some, :whole]), rows)
         if rest := time - whole:  # a block of their own length
             made = np.concatenate([u[:, whole:].astype(system.dtype), x], axis=1) @ block_matrix(system, rest)
             y[:, whole:], x[:] = made[:, :rest], made[:, rest:]
@@ -132,49 +101,35 @@ def block_length(system: System) -> int:
     return int(np.clip(16 * round(system.order / 16), 64, 256))
 
 
-def _many(halves: tuple[Array, Array], u: Array, x: Array, y: Array) -> None:
-    early, late = halves
-    half, N = early.shape[1], x.shape[1]
-    length = len(late) - N
-    state, rest = slice(half, half + N), slice(half + N, None)
-    joint, made = (np.empty((len(u), N + length), x.dtype) for _ in range(2))
-    joint[:, state] = x
+def _many(matrix: Reals, u: Reals, x: Reals, y: Reals) -> None:
+    length = len(matrix) - x.shape[1]
+    joint, made = (np.empty((len(u), len(matrix)), x.dtype) for _ in range(2))
+    joint[:, length:] = x
     for start in range(0, u.shape[1], length):
-        middle, end = start + half, start + length
-        joint[:, :half], joint[:, rest] = u[:, start:middle], u[:, middle:end]
-        np.matmul(joint[:, : half + N], early, out=made[:, :half])
-        np.matmul(joint, late, out=made[:, half:])
-        y[:, start:middle], y[:, middle:end] = made[:, :half], made[:, rest]
+        joint[:, :length] = u[:, start : start + length]
+        np.matmul(joint, matrix, out=made)
+        y[:, start : start + length] = made[:, :length]
         joint, made = made, joint  # the new states are where the next block wants them
-    x[:] = joint[:, state]
+    x[:] = joint[:, length:]
 
 
-@once
-def _halves(system: System, length: int) -> tuple[Array, Array]:
-    """The block matrix for rows [first half of u, x, second half of u]: its columns for the first half of y, which does
-    not see the second half of u, and the others."""
-    half, total = length // 2, length + system.order
-    order = np.r_[:half, length:total, half:length]
-    matrix = block_matrix(system, length)[np.ix_(order, order)]
-    return np.ascontiguousarray(matrix[: half + system.order, :half]), np.ascontiguousarray(matrix[:, half:])
-
-
-def _few(system: System, u: Array, x: Array, y: Array, length: int, threads: int) -> None:
+def _few(system: System, u: Reals, x: Reals, y: Reals, length: int, threads: int) -> None:
     (series, time), N = u.shape, system.order
     blocks, matrix = time // length, block_matrix(system, length)
     joint = np.empty((series, blocks, length + N), system.dtype)
     joint[:, :, :length] = u.reshape(series, blocks, length)
     flat = joint.reshape(series * blocks, length + N)
     reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
+    power = matrix[length:, length:].T
     added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
     cut = _threads.shares(len(flat), least=max(1, threads // length))
     _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
-    joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, lift(system, length).power)
+    joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
     _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
     y[:] = made.reshape(series, time)
 
 
-def _starts(added: Array, x: Array, power: Array) -> tuple[Array, Array]:
+def _starts(added: Reals, x: Reals, power: Reals) -> tuple[Reals, Reals]:
     """States before each block and after the last, from what each adds: x[b + 1] = power x[b] + added[b].
 
     added (series, blocks, N). Two blocks are one that adds power added[b] + added[b + 1] under power²: the states

@@ -8,18 +8,17 @@ bidiagonal, r_n (A x)_n = (n + 1) s_n + n s_{n-1}, so the step (I + αhA) x' = (
 two diagonals to multiply by and two to solve with, from n = 0 on, for a group of series side by side (`kernels`).
 """
 
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prophecy import discretize
+from prophecy._arrays import Reals
+from prophecy.bases import legs
 from prophecy.engines import _threads
 from prophecy.engines.kernels import entry
-from prophecy.engines.lifting import once
+from prophecy.engines.lifting import KEPT
 from prophecy.system import ScaledSystem
-
-Array = NDArray[Any]
 
 WORK = 1 << 17  # samples taken in at once: a few megabytes of buffers
 
@@ -27,23 +26,22 @@ WORK = 1 << 17  # samples taken in at once: a few megabytes of buffers
 _ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 1.0}
 
 
-@once
+@lru_cache(KEPT)
 def supports(system: ScaledSystem) -> bool:
     """Whether the memory is LegS under a rule this scan knows (the hold needs an exponential at each step)."""
-    n, root = np.arange(1, system.order + 1), system.B
-    legs = np.tril(np.outer(root, root), -1) + np.diag(n)
-    same = np.allclose(system.A, legs, rtol=1e-6, atol=0) and np.allclose(root**2, 2 * n - 1, rtol=1e-6)
-    return bool(same) and system.memory in _ENDS and system.D != 0
+    known = legs(system.order)
+    same = all(np.allclose(a, b, rtol=1e-6, atol=0) for a, b in ((system.A, known.A), (system.B, known.B)))
+    return same and system.memory in _ENDS and system.D != 0
 
 
-def run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None:
+def run(system: ScaledSystem, u: Reals, x: Reals, y: Reals, count: int) -> None:
     """Predictions into y and final states into x, in place."""
     if not supports(system):
         raise ValueError("engine 'scan' knows the LegS memory under the bilinear and backward rules; use engine='step'")
     _threads.over(lambda some: _run(system, u[some], x[some], y[some], count), _threads.shares(len(u), least=256))
 
 
-def _run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None:
+def _run(system: ScaledSystem, u: Reals, x: Reals, y: Reals, count: int) -> None:
     scan, length = Scan(system, x, count), max(1, WORK // max(len(u), entry.LANES))
     for start in range(0, u.shape[1], length):
         some = slice(start, start + length)
@@ -51,14 +49,14 @@ def _run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None
     x[:] = scan.states()[: len(x)]
 
 
-def grouped(rows: Array) -> Array:
+def grouped(rows: Reals) -> Reals:
     """(series, time) as (groups, time, LANES): series side by side, zeros where a group has fewer."""
     lanes = np.zeros((-len(rows) % entry.LANES + len(rows), rows.shape[1]))
     lanes[: len(rows)] = rows
     return np.ascontiguousarray(lanes.reshape(-1, entry.LANES, rows.shape[1]).swapaxes(1, 2))
 
 
-def _apart(groups: Array) -> Array:
+def _apart(groups: Reals) -> Reals:
     return np.asarray(groups.swapaxes(1, 2).reshape(-1, groups.shape[1]))
 
 
@@ -69,13 +67,13 @@ class Scan:
     dtype, or a float32 run of order 128 would lose half its digits in two samples.
     """
 
-    def __init__(self, system: ScaledSystem, x: Array, count: int) -> None:
+    def __init__(self, system: ScaledSystem, x: Reals, count: int) -> None:
         self.system, self.count, self._root = system, count, system.B.astype(np.float64)
         weights = system.C / self._root / system.D
         self._weights = weights - np.append(weights[1:], 0.0)  # C x = D weights · s
         self._sums = np.cumsum(grouped(self._root * x), axis=1)
 
-    def take(self, u: Array) -> Array:
+    def take(self, u: Reals) -> Reals:
         """Take in samples (groups, time, LANES); the prediction after each."""
         y, first = np.empty_like(u), self.count + 1
         slopes = np.array([self.system.slope(count).D for count in range(first, first + u.shape[1])])
@@ -83,7 +81,7 @@ class Scan:
         self.count += u.shape[1]
         return y
 
-    def states(self) -> Array:
+    def states(self) -> Reals:
         """x (series, N), up to a whole number of groups."""
         return _apart(np.diff(self._sums, axis=1, prepend=0.0)) / self._root
 
@@ -91,7 +89,7 @@ class Scan:
 class Stream:
     """`entry.Stream` for LegS."""
 
-    def __init__(self, system: ScaledSystem, x: Array, count: int, low: float, high: float) -> None:
+    def __init__(self, system: ScaledSystem, x: Reals, count: int, low: float, high: float) -> None:
         self._scan, self._now = Scan(system, x[None, :], count), grouped(np.zeros((1, 1)))
         self.count, self.low, self.high = count, low, high
 
@@ -100,5 +98,5 @@ class Stream:
         self.next = float(self._scan.take(self._now)[0, 0, 0])
         self.count, self.last, self.low, self.high = self.count + 1, u, min(self.low, u), max(self.high, u)
 
-    def state(self) -> Array:
+    def state(self) -> Reals:
         return np.asarray(self._scan.states()[0])

@@ -5,16 +5,11 @@ x = A @ x + B * u[k]
 y[k] = C @ x + D * u[k]
 """
 
-from typing import Any
-
-from numpy.typing import NDArray
-
+from prophecy._arrays import Reals
 from prophecy.system import ScaledSystem, System
 
-Array = NDArray[Any]
 
-
-def run(system: System | ScaledSystem, u: Array, x: Array, y: Array, count: int = 0) -> None:
+def run(system: System | ScaledSystem, u: Reals, x: Reals, y: Reals, count: int = 0) -> None:
     """All series together, one sample at a time: O(time · series · N²). LegS's matrices are made anew for each.
 
     count: how many samples came before.

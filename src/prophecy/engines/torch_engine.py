@@ -5,28 +5,26 @@ accuracy of the result.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from prophecy._arrays import Reals
 from prophecy.engines import torch_lifted
 from prophecy.system import System
 
-Array = NDArray[Any]
 Predict = Callable[[System, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 WORK = {"cpu": 1 << 22, "cuda": 1 << 28}  # samples a product takes at a time; bounds the memory beyond u and y
 
 
-def run(system: System, u: Array, x: Array, y: Array) -> None:
+def run(system: System, u: Reals, x: Reals, y: Reals) -> None:
     """Predictions into y and final states into x, in place, on the GPU if there is one."""
     in_groups(predict, torch.device("cuda" if torch.cuda.is_available() else "cpu"), system, u, x, y)
 
 
-def in_groups(predict: Predict, device: torch.device, system: System, u: Array, x: Array, y: Array) -> None:
+def in_groups(predict: Predict, device: torch.device, system: System, u: Reals, x: Reals, y: Reals) -> None:
     """As many series at a time as the memory of the device is asked for."""
     rows = max(1, WORK[device.type] // max(1, u.shape[1]))
     for first in range(0, len(u), rows):

@@ -65,14 +65,6 @@ def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int, *, before: boo
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
 
 
-def read(states: Blocks, C: Tensor, D: Tensor) -> Blocks:
-    """`lift` of C (channels, R, N) and D (channels, R) from the blocks that read all states, C = I and D = 0."""
-    kernel = C @ states.kernel
-    kernel = torch.cat([kernel[..., :1] + D.unsqueeze(-1), kernel[..., 1:]], dim=-1)
-    observe = _split(C @ states.observe.flatten(2), -1, (kernel.shape[-1], C.shape[-1]))
-    return Blocks(kernel, observe, states.reach, states.power)
-
-
 def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
     """A^j B for j = 0 … length - 1: A (…, N, N), B (…, N) to (…, N, length)."""
     C = A.new_zeros(*A.shape[:-2], 0, A.shape[-1])

@@ -135,10 +135,11 @@ def backward(
         _wide(_less(power, u.dtype), padded, -1, -2),
     ]
     to_x, starts, g = u.new_empty(channels, series, padded), _wide(before, padded, -1), _turned(to_y.squeeze(-1))
-    to_K = to_O = to_R = to_P = None
+    of_readout: tuple[Tensor | None, ...] = (None, None)
+    of_memory: tuple[Tensor | None, ...] = (None, None)
     if wanted[0]:
-        to_K = _summed(g, _turned(u), length, length, plan)
-        to_O = _summed(g, starts, length, padded, plan)
+        to_K, to_O = _summed(g, _turned(u), length, length, plan), _summed(g, starts, length, padded, plan)
+        of_readout = to_K.unsqueeze(1), to_O[..., :order].unsqueeze(1)
     back = _own(g, to_y)
     kept = u.new_empty(channels, series, blocks + 2, padded) if wanted[1] else to_x
     extra = g if to_before is None else _wide(to_before, padded, -1).contiguous()
@@ -149,15 +150,9 @@ def backward(
     if wanted[1]:
         to_x, after = kept[:, :, 0], kept[:, :, 1:]
         to_R = _summed(after, _turned(u)[..., : blocks * length], padded, length, plan, blocks)
-        to_P = _summed(after, starts, padded, padded, plan, blocks)
-    return (
-        to_u,
-        to_x[..., :order],
-        None if to_K is None else to_K.unsqueeze(1),
-        None if to_O is None else to_O[..., :order].unsqueeze(1),
-        None if to_R is None else to_R[:, :order].sum_to_size(reach.shape),
-        None if to_P is None else to_P[:, :order, :order].to(power.dtype).sum_to_size(power.shape),
-    )
+        to_P = _summed(after, starts, padded, padded, plan, blocks)[:, :order, :order].to(power.dtype)
+        of_memory = to_R[:, :order].sum_to_size(reach.shape), to_P.sum_to_size(power.shape)
+    return to_u, to_x[..., :order], *of_readout, *of_memory
 
 
 def _summed(

@@ -7,19 +7,17 @@ pass computes the predictions. The samples after the last whole block are a smal
 """
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from prophecy._arrays import Reals
 from prophecy.engines import torch_engine, torch_lifted, triton_blocks
 from prophecy.engines.lifting import block_matrix
 from prophecy.engines.triton_blocks import Plan, padded_order
 from prophecy.system import System
-
-Array = NDArray[Any]
 
 RADIX = 16  # pieces walked one after another
 
@@ -47,7 +45,7 @@ class Matrices(NamedTuple):
     x_down: float
 
 
-def run(system: System, u: Array, x: Array, y: Array) -> None:
+def run(system: System, u: Reals, x: Reals, y: Reals) -> None:
     """Predictions into y and final states into x, in place, on the GPU."""
     if not torch.cuda.is_available():
         raise RuntimeError("engine 'triton' needs a CUDA device and torch sees none; use engine='torch' or 'lifted'")
@@ -157,7 +155,7 @@ def _matrices(system: System, plan: Plan, device: torch.device) -> Matrices:
     return Matrices(packed, lows, 1 / y_scale, 1 / x_scale)
 
 
-def _scale(matrix: Array) -> float:
+def _scale(matrix: Reals) -> float:
     """A power of two that brings the largest entry near 2^8: float16 then resolves the low halves of small ones too."""
     largest = float(np.abs(matrix).max())
     return 2.0 ** (8 - np.frexp(largest)[1]) if largest > 0 else 1.0

@@ -15,9 +15,8 @@ from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import check_tensors
 from prophecy.nn.padding import packed, unpacked
 
-Counts: TypeAlias = Tensor | Sequence[Any]
-Given: TypeAlias = Counts | None
-Steps: TypeAlias = Counts | float | None
+Counts: TypeAlias = Tensor | Sequence[Any] | None
+Steps: TypeAlias = Counts | float
 
 
 class Lifted(NamedTuple):
@@ -146,14 +145,14 @@ class Layer(Compared):
 
         An optimiser keeps the parameters it was given: make it, or `nn.parameter_groups`, after this.
         """
-        return self._learn(parts, False)
+        return self._learn(self._named(parts) if parts else self.PARTS, False)
 
     def unfreeze(self, *parts: str) -> Layer:
         """Train these parts, all if none is named. Returns the layer."""
-        return self._learn(parts, True)
+        return self._learn(self._named(parts) if parts else self.PARTS, True)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
-        for part in self._named(parts) or self.PARTS:
+        for part in parts:
             for name in self.PARTS[part]:
                 getattr(self, name).requires_grad_(learn)
         return self
@@ -174,7 +173,7 @@ class Layer(Compared):
         return self._state(None, _checks.whole("batch", batch, least=0))
 
     def forward(
-        self, u: Tensor, state: Tensor | None = None, *, lengths: Given = None, mask: Given = None, dt: Steps = None
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Counts = None, mask: Counts = None, dt: Steps = None
     ) -> Tensor:
         """Outputs (batch, time, channels), or (..., readouts) where there are several, in the dtype of u.
 
@@ -187,7 +186,7 @@ class Layer(Compared):
         return self._run(u, state, (lengths, mask), dt, final=False)[0]
 
     def scan(
-        self, u: Tensor, state: Tensor | None = None, *, lengths: Given = None, mask: Given = None, dt: Steps = None
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Counts = None, mask: Counts = None, dt: Steps = None
     ) -> tuple[Tensor, Tensor]:
         """Like `forward`, with the state after the last valid sample, (batch, channels, size), to continue from."""
         y, final = self._run(u, state, (lengths, mask), dt, final=True)
@@ -224,7 +223,7 @@ class Layer(Compared):
         return self._given(self._read(x, u), u)
 
     def _run(
-        self, u: Tensor, state: Tensor | None, padding: tuple[Given, Given], dt: Steps, final: bool
+        self, u: Tensor, state: Tensor | None, padding: tuple[Counts, Counts], dt: Steps, final: bool
     ) -> tuple[Tensor, Tensor | None]:
         now, seen, where = packed(self._sequence(u), *padding)
         x = self._state(state, u.shape[0])
@@ -277,7 +276,7 @@ class Layer(Compared):
             raise ValueError(f"state must have shape (batch, channels, size) = {expected}, got {tuple(state.shape)}")
         return state.to(self._work())
 
-    def _spans(self, dt: Counts | float, *leading: int) -> Tensor:
+    def _spans(self, dt: Steps, *leading: int) -> Tensor:
         """Steps in units of the layer's own, (*leading, 1) or (*leading, channels); leading is (batch[, time])."""
         own = self.dt if isinstance(self.dt, float) else 1.0
         given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own

@@ -39,11 +39,11 @@ class GatedBlock(nn.Module):
         self.leave = nn.Linear(inner, width, **like)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> Tensor:
+    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts) -> Tensor:
         """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
         return self._around(x, lambda value: (self.memory(value, state, **padding), None))[0]
 
-    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> tuple[Tensor, Tensor]:
+    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts) -> tuple[Tensor, Tensor]:
         """As `forward`, and the memory's state after the last value, (batch, channels, size)."""
         return self._around(x, lambda value: self.memory.scan(value, state, **padding))
 
@@ -71,18 +71,13 @@ class Bidirectional(nn.Module):
         super().__init__()
         self.forwards, self.backwards = forwards, backwards
 
-    def forward(self, u: Tensor, *, lengths: Counts | None = None) -> Tensor:
+    def forward(self, u: Tensor, *, lengths: Counts = None) -> Tensor:
         """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): valid samples of each row."""
         if lengths is None:
             back = self.backwards(u.flip(1)).flip(1)
             return torch.cat([self.forwards(u), back], dim=-1)
         lengths = torch.as_tensor(lengths, device=u.device)
-        there = turned(lengths, u.shape[1])
+        place = torch.arange(u.shape[1], device=u.device).expand(u.shape[:2])
+        there = torch.where(counted(lengths, u.shape[1]), lengths[:, None] - 1 - place, place).unsqueeze(-1)
         back = self.backwards(u.gather(1, there.expand_as(u)), lengths=lengths)
         return torch.cat([self.forwards(u, lengths=lengths), back.gather(1, there.expand_as(back))], dim=-1)
-
-
-def turned(lengths: Tensor, time: int) -> Tensor:
-    """(batch, time, 1): the place of each sample when the first `lengths` of a row are reversed."""
-    places = torch.arange(time, device=lengths.device).expand(lengths.shape[0], time)
-    return torch.where(counted(lengths, time), lengths[:, None] - 1 - places, places).unsqueeze(-1)

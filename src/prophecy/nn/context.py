@@ -55,9 +55,8 @@ class Solver(Compared):
         train: Iterable[str] = (),
         horizon: int = 1,
         chunk: int = CHUNK,
-        dtype: torch.dtype | None = None,
     ) -> None:
-        """train: names of trained parts. horizon: steps ahead. chunk: steps solved at once. dtype: of the parts."""
+        """train: names of trained parts. horizon: steps ahead. chunk: steps solved at once."""
         super().__init__()
         self.horizon = _checks.whole("horizon", horizon)
         self.chunk = _checks.whole("chunk", chunk)
@@ -67,7 +66,7 @@ class Solver(Compared):
         for name, value in parts.items():
             if name == "forgetting" and name in chosen and value == 1:
                 raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
-            raw = torch.tensor(_raw(name, value), dtype=dtype or torch.float64)
+            raw = torch.tensor(_raw(name, value), dtype=torch.float64)
             self.register_parameter(f"raw_{name}", nn.Parameter(raw, requires_grad=name in chosen))
 
     def part(self, name: str) -> Tensor:

@@ -76,8 +76,7 @@ class DiagonalSSM(Layer):
             ("log_dt", np.log(steps)),
         ):
             self._put(name, value, **kind)
-        if names := self._named(train):
-            self.unfreeze(*names)
+        self._learn(self._named(train), True)
 
     def construct_(self, basis: Basis, dt: float = 1.0, *, rule: str = "trapezoid") -> Fit:
         """Write the construction of `next_value` into all parameters, in place, and return how well it fits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,21 +12,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from prophecy import _checks
-from prophecy.bases import Basis, ScaledBasis, legs, legt
+from prophecy.bases import Basis, legs, legt
 from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import scan, transformed
 from prophecy.nn import memory
 from prophecy.nn.base import Layer, Lifted, parameter_dtype
 from prophecy.nn.readouts import Construct, following
 from prophecy.system import System
-
-
-class Frozen(NamedTuple):
-    """A memory that does not learn: A - I, B, and where it is one for all channels, what reads its states in blocks."""
-
-    less: Tensor
-    B: Tensor
-    states: Lifted | None
 
 
 class ProphecySSM(Layer):
@@ -74,7 +66,7 @@ class ProphecySSM(Layer):
     input: Tensor
     log_tick: Tensor
     rule: str  # how steps are made, a name of `memory.RULES`
-    _formed: tuple[list[tuple[Tensor, int]], Frozen] | None = None
+    _formed: tuple[list[tuple[Tensor, int]], tuple[Tensor, Tensor]] | None = None
     _ties: tuple[Tensor, int, bool]  # log_tick, its version, and whether all of it was one number then
 
     def __init__(
@@ -121,11 +113,9 @@ class ProphecySSM(Layer):
         self._put("log_tick", np.log(ticks).repeat(copies), **exact)
         self.register_buffer("gains", torch.tensor(_padded([form.gains for form in forms]), **exact))
         self._tie()
-        if names := self._named(train):
-            self.unfreeze(*names)
+        self._learn(self._named(train), True)
 
     def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
-        parts = self._named(parts) or self.PARTS
         if learn and self.gains.numel() and {"rotation", "edges"} & set(parts):
             raise ValueError(
                 f"this memory gains energy in these coordinates (A + Aᵀ has an eigenvalue "
@@ -165,40 +155,26 @@ class ProphecySSM(Layer):
         return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
 
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
-        frozen = self._frozen() if scale is None else None
-        return super()._memory(scale) if frozen is None else frozen[:2]
-
-    def _frozen(self) -> Frozen | None:
-        """A memory that does not learn is formed once, and again when one of its tensors was changed or replaced."""
+        """One that does not learn is formed once, and again when one of its tensors was changed or replaced."""
         parts = (self.rotation, self.edges, self.gains, self.input, self.log_tick)
-        if torch.compiler.is_compiling() or transformed() or any(part.requires_grad for part in parts):
-            return None
+        learns = any(part.requires_grad for part in parts)
+        if scale is not None or learns or torch.compiler.is_compiling() or transformed():
+            return super()._memory(scale)
         known = self._formed
         if known is None or any(a is not b or a._version != v for a, (b, v) in zip(parts, known[0], strict=True)):
             with torch.no_grad():
-                less, B = self.memory()
-                every = torch.eye(self.order, dtype=B.dtype, device=B.device)[None]
-                states = self._lift(less, B, every, torch.zeros_like(every[:, 0])) if len(B) == 1 else None
-                self._formed = known = [(part, part._version) for part in parts], Frozen(less, B, states)
+                self._formed = known = [(part, part._version) for part in parts], self.memory()
         return known[1]
 
-    def _lift(self, less: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Lifted:
-        N, line = self.order, None
+    def _lifted(self) -> Lifted:
+        (less, B), C, D, N, line = self._memory(None), self.C.double(), self.D.double(), self.order, None
         if self.size > N:
             line = start, end = less[..., :N, N], B[..., :N]
+            D = D + (C @ end.unsqueeze(-1)).squeeze(-1)
             less = less[..., :N, :N]
             B = start + end + (less @ end.unsqueeze(-1)).squeeze(-1)
         A = less + torch.eye(N, dtype=less.dtype, device=less.device)
         return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, line)
-
-    def _lifted(self) -> Lifted:
-        (less, B), frozen = self._memory(None), self._frozen()
-        C, D = self.C.double(), self.D.double()
-        if self.size > self.order:
-            D = D + (C @ B[..., : self.order, None]).squeeze(-1)
-        if frozen is None or frozen.states is None:
-            return self._lift(less, B, C, D)
-        return frozen.states._replace(blocks=torch_lifted.read(frozen.states.blocks, C, D))
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         less, B = self._memories(scale)
@@ -223,20 +199,17 @@ def _padded(tables: list[Any]) -> Any:
 
 
 def _windows(window: ArrayLike, channels: int) -> Any:
-    if np.ndim(window) == 0:
-        return np.array([_checks.positive("window", window)])
     values = np.array([_checks.positive("window", one) for one in np.asarray(window).ravel()])
-    if values.shape != (channels,):
+    if np.ndim(window) and len(values) != channels:
         raise ValueError(f"window must be a number or one per channel, {channels}, got {len(values)} of them")
     return values[:1] if (values == values[0]).all() else values
 
 
-def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
-    made = make(order, window) if callable(make) and cast(Any, make) is not legs else make
-    if not isinstance(made, Basis) or made is cast(Any, make):
-        found = type(made).__name__ if isinstance(made, ScaledBasis) else repr(make)
+def _basis(make: Any, order: int, window: float) -> Basis:
+    made = make(order, window) if callable(make) and make is not legs else None
+    if not isinstance(made, Basis):
         raise TypeError(
-            f"basis must be a function of (order, window), as prophecy.legt and prophecy.fout are, got {found}; "
+            f"basis must be a function of (order, window), as prophecy.legt and prophecy.fout are, got {make!r}; "
             "prophecy.legs, LegS scaled by the time elapsed, has no window and changes with time: use "
             "prophecy.fading.legs_invariant for the one S4 runs"
         )
@@ -244,15 +217,12 @@ def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Ba
 
 
 def _systems(construct: Construct, basis: Basis, dt: float) -> tuple[Sequence[System], bool]:
+    """The systems of a layer, and whether they were given as several."""
     try:
-        return _several(construct(basis, dt))
+        made = construct(basis, dt)
     except ValueError as error:
         hint = ", or leave construct at nn.following, which has no pole" if "discretize.backward" in str(error) else ""
         raise ValueError(f"window {basis.timescale:g}: {error}{hint}") from None
-
-
-def _several(made: System | Sequence[System]) -> tuple[Sequence[System], bool]:
-    """The systems of a layer, and whether they were given as several."""
     if isinstance(made, System):
         return [made], False
     if not isinstance(made, Sequence) or not made or not all(isinstance(one, System) for one in made):

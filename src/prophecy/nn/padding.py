@@ -6,8 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-
 
 def packed(
     u: Tensor, lengths: Tensor | Sequence[Any] | None, mask: Tensor | Sequence[Any] | None
@@ -23,7 +21,7 @@ def packed(
         if mask is not None:
             raise ValueError("give lengths or mask, not both: a mask says everything lengths say")
         lengths = torch.as_tensor(lengths, device=u.device)
-        if tuple(lengths.shape) != (batch,) or lengths.dtype not in WHOLE:
+        if tuple(lengths.shape) != (batch,) or lengths.dtype == torch.bool or lengths.is_floating_point():
             raise ValueError(f"lengths must be whole numbers ({batch},), got {lengths.dtype} {tuple(lengths.shape)}")
         if not torch.compiler.is_compiling() and batch and not (0 <= int(lengths.min()) <= int(lengths.max()) <= time):
             raise ValueError(f"lengths must lie between 0 and {time}, got {lengths.tolist()}")
