@@ -68,7 +68,7 @@ class Residents:
         lost = [key for key in missing if key not in found]
         if new and lost:
             made = zip(lost, self._store.add(lost), strict=True)
-            found |= {key: Saved(stream, key, 0, 0, None, None) for key, stream in made}
+            found |= {key: Saved(stream, 0, None, None) for key, stream in made}
             lost = []
         self.slots.open([places[key] for key, saved in found.items() if not saved.state])
         for key, saved in found.items():

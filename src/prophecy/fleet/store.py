@@ -32,11 +32,9 @@ PAGE = 8192  # bytes of a page: states of more than 64 rows are 40 to 90 kB, six
 
 
 class Saved(NamedTuple):
-    """A stream as the file has it. seen: the last batch in its state; taken: its rows by then; last: the newest."""
+    """A stream as the file has it. taken: the rows in its state; last: the newest of them."""
 
     id: int
-    key: str
-    seen: int
     taken: int
     last: bytes | None
     state: bytes | None
@@ -56,7 +54,7 @@ class Store:
 
     made: facts that a new file is made with."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, create: bool, made: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, create: bool, **made: Any) -> None:
         self.path = None if path is None else os.path.realpath(path)
         self.name = "the fleet" if path is None else repr(os.path.basename(os.fspath(path)))
         self._made = {**made, "first": 1, "last": 0, "streams": 0}
@@ -188,7 +186,7 @@ class Store:
         return [int(self._db.execute(insert, (key,)).lastrowid or 0) for key in keys]
 
     def find(self, key: str) -> Saved | None:
-        asked = "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?"
+        asked = "SELECT id, count, last, state FROM streams WHERE key = ?"
         return next((Saved(*found) for found in self._db.execute(asked, (key,))), None)
 
     def last_rows(self, keys: Iterable[str]) -> dict[str, bytes | None]:
@@ -239,10 +237,8 @@ class Store:
         return [str(key) for (key,) in self._db.execute(asked, (_sought(search), limit, offset))]
 
     def matching(self, search: str | None) -> int:
-        if search is None:
-            return len(self)
-        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (_sought(search),))
-        return int(found.fetchone()[0])
+        asked = "SELECT count(*) FROM streams WHERE instr(folded(key), ?)"
+        return len(self) if search is None else int(self._db.execute(asked, (_sought(search),)).fetchone()[0])
 
     def last_batch(self) -> int:
         return int(self.fact("last"))
