@@ -81,6 +81,9 @@ class Store:
             found = os.stat(self.path) if os.path.lexists(self.path) else None
         except OSError as error:  # a link to itself
             raise _unopened(self.name, error.strerror) from error
+        if os.path.lexists(f"{self.path}-journal"):
+            # SQLite would follow it, and delete the file that it may name.
+            raise ValueError(f"{self.name} has a -journal beside it, which we never leave; move it away, then try again")
         if found is not None and not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
             raise ValueError(f"{self.name} is {kind}; name a file")
@@ -106,7 +109,8 @@ class Store:
             run(f"PRAGMA page_size={PAGE}")
         else:
             self._check_foreign()
-        run(f"PRAGMA journal_mode={'MEMORY' if self.path is None else 'WAL'}")
+        for mode in ("MEMORY",) if self.path is None else ("MEMORY", "WAL"):  # on the way to WAL no file beside it
+            run(f"PRAGMA journal_mode={mode}")
         run(f"PRAGMA synchronous={'OFF' if self.path is None else 'FULL'}")
         run("BEGIN IMMEDIATE")  # with the locking mode above, the lock stays until the file is closed
         if not list(run("SELECT name FROM sqlite_master")):
