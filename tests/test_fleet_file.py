@@ -240,6 +240,20 @@ def test_removing_that_was_interrupted_removes_nothing(tmp_path, monkeypatch):
             assert twin.recent("a").value.tolist() == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("name", ["restore_many", "open"])
+def test_without_a_file_an_interrupt_leaves_no_stream_out_of_reach(monkeypatch, name):
+    """Slots that were about to be filled belonged to nobody, and could not be made room of: KeyError for ever."""
+    fleet = Fleet(memory=2 * BYTES)
+    for k in range(5):
+        fleet.observe(list("abcd"), np.full(4, k))
+    with monkeypatch.context() as patched:
+        patched.setattr(fleet._streams._residents.slots, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.observe(list("abcdefgh"), np.ones(8))
+    fleet.observe(list("abcd"), np.ones(4))
+    assert [row.count for row in fleet.summary(list("abcd")).rows] == [6, 6, 6, 6]
+
+
 def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
     with Fleet(tmp_path / "s") as fleet:
         run = fleet._streams.store._db.execute
