@@ -8,6 +8,7 @@ import random
 import shutil
 import sqlite3
 import stat
+import struct
 import tempfile
 import zlib
 from collections import Counter
@@ -239,6 +240,20 @@ def test_removing_that_was_interrupted_removes_nothing(tmp_path, monkeypatch):
             assert twin.recent("a").value.tolist() == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("name", ["restore_many", "open"])
+def test_without_a_file_an_interrupt_leaves_no_stream_out_of_reach(monkeypatch, name):
+    """Slots that were about to be filled belonged to nobody, and could not be made room of: KeyError for ever."""
+    fleet = Fleet(memory=2 * BYTES)
+    for k in range(5):
+        fleet.observe(list("abcd"), np.full(4, k))
+    with monkeypatch.context() as patched:
+        patched.setattr(fleet._streams._residents.slots, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.observe(list("abcdefgh"), np.ones(8))
+    fleet.observe(list("abcd"), np.ones(4))
+    assert [row.count for row in fleet.summary(list("abcd")).rows] == [6, 6, 6, 6]
+
+
 def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
     with Fleet(tmp_path / "s") as fleet:
         run = fleet._streams.store._db.execute
@@ -383,6 +398,22 @@ def test_nothing_hides_behind_a_name_of_sqlite_itself(tmp_path, name):
     changed(crashed(tmp_path), "INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", *row)
     with pytest.raises(ValueError, match=r"not as made|damaged"):
         Fleet(tmp_path / "copy")
+
+
+def test_a_forged_journal_deletes_nothing(tmp_path):
+    """SQLite rolls back what lies beside a file as its journal, and deletes the file that the journal names."""
+    path, victim = filled(tmp_path / "s"), tmp_path / "precious"
+    victim.write_bytes(b"precious")
+    name, magic = str(victim).encode(), bytes.fromhex("d9d505f920a163d7")
+    head = magic + struct.pack(">5I", 0, 7, os.path.getsize(path) // 8192, 512, 8192)
+    end = struct.pack(">I", 2**30 // 8192 + 1) + name + struct.pack(">2I", len(name), sum(name)) + magic
+    (tmp_path / "s-journal").write_bytes(head.ljust(512, b"\0") + end)
+    with pytest.raises(ValueError, match="has a -journal beside it"):
+        Fleet(path)
+    assert victim.read_bytes() == b"precious"
+    os.unlink(tmp_path / "s-journal")
+    with Fleet(path) as fleet:
+        assert list(fleet) == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -209,8 +209,8 @@ class Slow:
         self.batches.append(len(answers))
         return answers
 
-    def check(self, keys, values, times):
-        self.fleet.check(keys, values, times)
+    def __getattr__(self, name):
+        return getattr(self.fleet, name)
 
     def __len__(self):
         return len(self.fleet)
@@ -226,7 +226,7 @@ def batch(*values, key="a", first=0.0):
 
 async def started(slow, settings=DEFAULT):
     backlog = Backlog(1000)
-    return Writer(slow, settings, backlog.publish, list), backlog
+    return Writer(slow, settings, backlog), backlog
 
 
 def test_batches_that_wait_are_written_in_one_transaction_and_answered_each():

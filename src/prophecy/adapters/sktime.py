@@ -58,9 +58,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         self.model_ = Prophecy(context=self.context)
         self.model_.observe(_values(y))
         self._seen, self._name = y.index[-1], y.name
-        self._ahead: dict[tuple[int, float], Forecast] = {}
-        self._beside: Any = None if X is None else X.tail(self.context)
-        self._recent: Any = _values(y)[-self.context :] if X is not None else None
+        self._beside, self._recent = None if X is None else X.tail(self.context), _values(y)[-self.context :]
         return self
 
     def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> Self:
@@ -68,12 +66,9 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         new = y[y.index > self._seen]
         if len(new):
             self.model_.observe(_values(new))
-            self._seen, self._ahead = new.index[-1], {}
-            if self._beside is not None and X is not None:
-                self._beside = pd.concat([self._beside, X.loc[new.index]]).tail(self.context)
-                self._recent = np.concatenate([self._recent, _values(new)])[-self.context :]
-            else:
-                self._beside = None  # rows without regressors: from here on they are unknown
+            self._seen, self._recent = new.index[-1], np.concatenate([self._recent, _values(new)])[-self.context :]
+            known = self._beside is not None and X is not None  # after rows without regressors they are unknown
+            self._beside = pd.concat([self._beside, X.loc[new.index]]).tail(self.context) if known else None
         return self
 
     def _predict(self, fh: Any, X: Any = None) -> pd.Series:
@@ -94,14 +89,9 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         return made
 
     def _forecast(self, steps: Steps, level: float, fh: Any, X: Any) -> Forecast:
-        """The model's forecast, made once for each horizon and level between updates; anew where X comes with it."""
-        key = int(steps.max()), level
         if X is not None and self._beside is not None and len(self._recent) >= SHORTEST:
-            return solve(self._recent, *key, known=self._known(steps, fh, X))
-        if key not in self._ahead:
-            self._ahead[key] = ahead(self.model_, *key)
-        found: Forecast = self._ahead[key]
-        return found
+            return solve(self._recent, int(steps.max()), level, known=self._known(steps, fh, X))
+        return ahead(self.model_, int(steps.max()), level)
 
     def _known(self, steps: Steps, fh: Any, X: pd.DataFrame) -> Known:
         """Regressors of the past and of every step ahead; steps nobody asked for are bridged from those before."""

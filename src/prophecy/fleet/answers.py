@@ -117,7 +117,14 @@ class _Column:
         return np.asarray(middle + self._sign * owner.rows[self._half]) if self._sign else middle
 
 
-class Rows:
+class _Renamed:
+    @property
+    def mean(self) -> Any:
+        """`point`, as it was called in version 0.2."""
+        return renamed(self, "mean", "point")
+
+
+class Rows(_Renamed):
     """Rows with their columns as arrays (rows,)."""
 
     def __init__(self, rows: NDArray[np.void]) -> None:
@@ -126,11 +133,6 @@ class Rows:
     time, value, score, alarm = (_Column(name) for name in ("time", "value", "score", "alarm"))
     point, lower, upper = (_Column("point", "half", sign) for sign in (0, -1, 1))
     next, next_lower, next_upper = (_Column("next", "next_half", sign) for sign in (0, -1, 1))
-
-    @property
-    def mean(self) -> Any:
-        """`point`, as it was called in version 0.2."""
-        return renamed(self, "mean", "point")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -178,7 +180,7 @@ class Recent(Rows):
 
 
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(_Renamed):
     """The next value of each key: arrays (keys,) aligned with `key`. NaN before a stream's first value."""
 
     key: list[str]
@@ -186,11 +188,6 @@ class Predictions:
     lower: Array
     upper: Array
     level: float
-
-    @property
-    def mean(self) -> Any:
-        """`point`, as it was called in version 0.2."""
-        return renamed(self, "mean", "point")
 
 
 @dataclass(frozen=True)
@@ -232,9 +229,7 @@ class Brief:
     @classmethod
     def of(cls, key: str, count: int, last: bytes, event: int, event_time: float) -> Brief:
         """last: the newest row, b"" before the first."""
-        rows = np.frombuffer(last, ROW) if last else rows_of([np.nan], None)
-        for name in ANSWER if not last else ():
-            rows[name] = np.nan
+        rows = np.frombuffer(last, ROW) if last else np.array([(0, *[np.nan] * 8, 0, 0)], ROW)
         made = Rows(rows).first(time="time", value="value", point="next", lower="next_lower", upper="next_upper")
         made |= Rows(rows).first(score="score", alarm="alarm")
         return cls(key=key, count=count, event=event, event_time=event_time, dated=bool(rows["dated"][0]), **made)

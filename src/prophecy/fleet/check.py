@@ -77,22 +77,16 @@ def faults(db: sqlite3.Connection) -> list[str]:
     """What contradicts the file as a whole."""
     found, known = [], {}
     for name, kind, text in db.execute(f"SELECT name, typeof(value), substr(value, 1, {LONGEST_FACT + 1}) FROM facts"):
-        value = _value(text) if kind == "text" and len(text) <= LONGEST_FACT else None
-        if name not in _FACTS or value is None or not _FACTS[name](value[0]):
-            found.append(f"its fact {str(name)[:40]!r} is not as made")
+        try:
+            value = json.loads(text)[0] if kind == "text" and len(text) <= LONGEST_FACT else ...
+        except (ValueError, TypeError, LookupError):
+            value = ...
+        if name in _FACTS and _FACTS[name](value) and json.dumps([value]) == text:
+            known[name] = value
         else:
-            known[name] = value[0]
+            found.append(f"its fact {str(name)[:40]!r} is not as made")
     found += [f"it lacks its {name}" for name in _FACTS if name not in known]
     return found or [*_number_faults(db, known), *_other_faults(db)]
-
-
-def _value(text: str) -> list[Any] | None:
-    """A list of one, as facts are written."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, list) and len(value) == 1 else None
 
 
 def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:

@@ -24,7 +24,7 @@ class Residents:
             raise ValueError(f"memory must be what the machine can give, got {memory} bytes; ask for less") from None
         self.slot_of: dict[str, int] = {}
         self.batch = store.last_batch()
-        self._keys, self._free = [""] * self.capacity, list(range(self.capacity))[::-1]
+        self._keys, self._taken = [""] * self.capacity, np.zeros(self.capacity, bool)
         # Of each slot: the number of its stream, the last batch that used it, the first its state lacks (0: none).
         self.ids, self._used, self._lacks = np.zeros((3, self.capacity), np.int64)
 
@@ -59,7 +59,7 @@ class Residents:
         if not missing:
             return set()
         self._make_room(len(missing), keys)
-        places = {key: self._free.pop() for key in missing}
+        places = dict(zip(missing, np.flatnonzero(~self._taken)[: len(missing)].tolist(), strict=True))
         found = {key: saved for key in missing if (saved := self._store.find(key)) is not None}
         bad = self._restore({places[key]: saved for key, saved in found.items()})
         if bad:
@@ -68,14 +68,14 @@ class Residents:
         lost = [key for key in missing if key not in found]
         if new and lost:
             made = zip(lost, self._store.add(lost), strict=True)
-            found |= {key: Saved(stream, key, 0, 0, None, None) for key, stream in made}
+            found |= {key: Saved(stream, 0, None, None) for key, stream in made}
             lost = []
         self.slots.open([places[key] for key, saved in found.items() if not saved.state])
         for key, saved in found.items():
             slot = places[key]
-            self._keys[slot], self.slot_of[key] = key, slot
             self.ids[slot], self._used[slot], self._lacks[slot] = saved.id, self.batch, 0
-        self._free += [places[key] for key in lost]
+            self._keys[slot], self._taken[slot] = key, True
+            self.slot_of[key] = slot  # last: an interrupt before leaves a slot that is nobody's, and is used again
         return set(lost)
 
     def _restore(self, found: dict[int, Saved]) -> dict[int, str]:
@@ -90,11 +90,10 @@ class Residents:
 
     def _make_room(self, wanted: int, staying: Iterable[str]) -> None:
         """Put aside the streams unused for longest until so many slots are free."""
-        short = wanted - len(self._free)
+        may_go = self._taken.copy()
+        short = wanted - np.count_nonzero(~may_go)
         if short <= 0:
             return
-        may_go = np.ones(self.capacity, bool)
-        may_go[self._free] = False
         may_go[[self.slot_of[key] for key in staying if key in self.slot_of]] = False
         slots = np.flatnonzero(may_go)
         leaving = slots[np.argsort(self._used[slots], kind="stable")[:short]]
@@ -104,9 +103,9 @@ class Residents:
 
     def drop(self, slot: int) -> None:
         """Forget a stream here, as it is."""
-        del self.slot_of[self._keys[slot]]
-        self._lacks[slot] = 0
-        self._free.append(slot)
+        if self.slot_of.get(self._keys[slot]) == slot:
+            del self.slot_of[self._keys[slot]]
+        self._lacks[slot], self._taken[slot] = 0, False
 
     def save(self, slots: Counts) -> None:
         """Write the states of these slots; the last batch that used one is the last in its state."""

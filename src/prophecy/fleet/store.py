@@ -32,11 +32,9 @@ PAGE = 8192  # bytes of a page: states of more than 64 rows are 40 to 90 kB, six
 
 
 class Saved(NamedTuple):
-    """A stream as the file has it. seen: the last batch in its state; taken: its rows by then; last: the newest."""
+    """A stream as the file has it. taken: the rows in its state; last: the newest of them."""
 
     id: int
-    key: str
-    seen: int
     taken: int
     last: bytes | None
     state: bytes | None
@@ -56,7 +54,7 @@ class Store:
 
     made: facts that a new file is made with."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, create: bool, made: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, create: bool, **made: Any) -> None:
         self.path = None if path is None else os.path.realpath(path)
         self.name = "the fleet" if path is None else repr(os.path.basename(os.fspath(path)))
         self._made = {**made, "first": 1, "last": 0, "streams": 0}
@@ -83,6 +81,9 @@ class Store:
             found = os.stat(self.path) if os.path.lexists(self.path) else None
         except OSError as error:  # a link to itself
             raise _unopened(self.name, error.strerror) from error
+        if os.path.lexists(f"{self.path}-journal"):
+            # SQLite would follow it, and delete the file that it may name.
+            raise ValueError(f"{self.name} has a -journal beside it, which we never leave; move it away, then try again")
         if found is not None and not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
             raise ValueError(f"{self.name} is {kind}; name a file")
@@ -108,7 +109,8 @@ class Store:
             run(f"PRAGMA page_size={PAGE}")
         else:
             self._check_foreign()
-        run(f"PRAGMA journal_mode={'MEMORY' if self.path is None else 'WAL'}")
+        for mode in ("MEMORY",) if self.path is None else ("MEMORY", "WAL"):  # on the way to WAL no file beside it
+            run(f"PRAGMA journal_mode={mode}")
         run(f"PRAGMA synchronous={'OFF' if self.path is None else 'FULL'}")
         run("BEGIN IMMEDIATE")  # with the locking mode above, the lock stays until the file is closed
         if not list(run("SELECT name FROM sqlite_master")):
@@ -188,7 +190,7 @@ class Store:
         return [int(self._db.execute(insert, (key,)).lastrowid or 0) for key in keys]
 
     def find(self, key: str) -> Saved | None:
-        asked = "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?"
+        asked = "SELECT id, count, last, state FROM streams WHERE key = ?"
         return next((Saved(*found) for found in self._db.execute(asked, (key,))), None)
 
     def last_rows(self, keys: Iterable[str]) -> dict[str, bytes | None]:
@@ -239,10 +241,8 @@ class Store:
         return [str(key) for (key,) in self._db.execute(asked, (_sought(search), limit, offset))]
 
     def matching(self, search: str | None) -> int:
-        if search is None:
-            return len(self)
-        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (_sought(search),))
-        return int(found.fetchone()[0])
+        asked = "SELECT count(*) FROM streams WHERE instr(folded(key), ?)"
+        return len(self) if search is None else int(self._db.execute(asked, (_sought(search),)).fetchone()[0])
 
     def last_batch(self) -> int:
         return int(self.fact("last"))

@@ -55,11 +55,9 @@ class Streams:
     ) -> None:
         self._log, self._stale, self._rate, self._memory = log, False, rate, memory
         self._durable, self._process = path is not None, os.getpid()
-        made = {"layout": LAYOUT, "dt": dt, "level": 0.9 if level is None else level}
-        self._store: Store | None = Store(path, create, made)
+        self._store: Store | None = Store(path, create, layout=LAYOUT, dt=dt, level=0.9 if level is None else level)
         try:
-            self._agree("layout", made["layout"])
-            self._dt, self.level = self._agree("dt", dt), self._agree("level", level)
+            self._dt, self.level = self._agreed(dt=dt, level=level)
             self._recover()
         except BaseException:
             self._store.close()
@@ -103,15 +101,16 @@ class Streams:
             self._stale = self._durable
             raise
 
-    def _agree(self, name: str, asked: Any) -> Any:
-        """What a file was made with, which must be what is asked for, if anything is."""
+    def _agreed(self, **asked: float | None) -> list[Any]:
+        """What the file was made with, which must be what is asked for, if anything is."""
         store = self.store
-        known = store.fact(name)
-        if asked is not None and known != asked:
-            if name == "layout":
-                raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
-            raise ValueError(f"{store.name} was made with {name}={known}, and is opened with {name}={asked}")
-        return known
+        if store.fact("layout") != LAYOUT:
+            raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
+        made = {name: store.fact(name) for name in asked}
+        for name, one in asked.items():
+            if one not in (None, made[name]):
+                raise ValueError(f"{store.name} was made with {name}={made[name]}, and is opened with {name}={one}")
+        return [*made.values()]
 
     def _recover(self) -> None:
         """Forget what is in memory, and take in again what the log has and the saved states lack; the answers must be
@@ -141,10 +140,9 @@ class Streams:
 
     def unreadable(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys whose streams cannot be read; they are set aside."""
-        names, lost = list(keys), set()
-        for start in range(0, len(names), self.held.capacity):
-            lost |= self.held.hold(names[start : start + self.held.capacity], new=False)
-        return lost
+        names, room = list(keys), self.held.capacity
+        parts = (names[start : start + room] for start in range(0, len(names), room))
+        return {key for some in parts for key in self.held.hold(some, new=False)}
 
     def _compare(self, batch: int, keys: list[str], recorded: NDArray[np.void], again: NDArray[np.void]) -> None:
         scale = np.abs(recorded["point"]) + np.abs(recorded["next"]) + recorded["half"]
@@ -214,10 +212,9 @@ class Streams:
         for start in range(0, len(unique), held.capacity):
             some = dict.fromkeys(unique[start : start + held.capacity])
             held.hold(some)
-            which = held.which(keys)
-            part = np.flatnonzero(which >= 0 if len(some) == len(unique) else [key in some for key in keys])
+            part = np.flatnonzero([key in some for key in keys])
             taken = rows[part]
-            noted[:, part] = held.run(which[part], timed, taken)
+            noted[:, part] = held.run(held.which(keys)[part], timed, taken)
             rows[part] = taken
         return noted
 

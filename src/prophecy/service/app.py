@@ -294,13 +294,14 @@ def _others(app: FastAPI, core: Core) -> None:
     @app.get("/metrics", tags=["service"], summary="Counters for Prometheus")
     async def metrics() -> Response:
         known, aside = await core.read(lambda: (len(core.fleet), len(core.fleet.aside())))
-        gauges = [
-            ("series", "Series known.", known),
-            ("series_set_aside", "Series that could not be read.", aside),
-            ("values_waiting", "Values waiting for the disk.", core.writer.waiting),
-            ("live_cursor", "Live number of the last value.", core.backlog.values.last),
+        others = [
+            ("events_total", "counter", "Events raised.", core.backlog.events.last),
+            ("series", "gauge", "Series known.", known),
+            ("series_set_aside", "gauge", "Series that could not be read.", aside),
+            ("values_waiting", "gauge", "Values waiting for the disk.", core.writer.waiting),
+            ("live_cursor", "gauge", "Live number of the last value.", core.backlog.values.last),
         ]
-        return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(core.metrics.text(others), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def page(request: Request) -> Response:
         name = files.PAGES.get(request.url.path) or request.path_params["name"]

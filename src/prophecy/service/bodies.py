@@ -99,7 +99,6 @@ def from_lines(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     _check_structure(body, settings)
     check_size(body.count(b"\n") // 2, settings)
     lines = {number: line for number, line in enumerate(_text(body).split("\n"), start=1) if line.strip()}
-    check_size(len(lines), settings)
     return _from_rows([_parsed(line, number) for number, line in lines.items()], list(lines), asked, settings)
 
 

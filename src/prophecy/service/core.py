@@ -34,14 +34,13 @@ class Core:
         self.strangers = Strangers(settings.strangers)
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
-        self._last_event = fleet.last_event
+        self.backlog = Backlog(settings.backlog, 2 * settings.page)
         self._forecasting, self.held = 0, 0  # forecasts waiting, and bytes of bodies that are arriving
         # The newest message to readers of everything, who share it, by the numbers of its first and last value.
         self.written: dict[tuple[int, int], str] = {}
 
     async def open(self) -> None:
-        self.backlog = Backlog(self.settings.backlog, 2 * self.settings.page)
-        self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
+        self.writer = Writer(self.fleet, self.settings, self.backlog)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
 
@@ -114,16 +113,6 @@ class Core:
             found, last = self.fleet.events(since, limit, key, first=first), self.fleet.last_event
         cursor = found[-1].number if found else since
         return {"events": [event_of(event) for event in found], "cursor": cursor, "last": last}
-
-    def _new_events(self) -> list[dict[str, Any]]:
-        """On the writer's thread: events raised since the last time."""
-        events = self.fleet.events(since=self._last_event, limit=self.settings.slice_rows)
-        self._last_event = events[-1].number if events else self._last_event
-        return [event_of(event) for event in events]
-
-    def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
-        self.metrics.events += len(events)
-        return self.backlog.publish(columns, events)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from prophecy.service.errors import Problem
 STEP = 0.25  # seconds between values: fast enough to watch
 PAST = 1_200  # values each stream has when the page first opens: five minutes, 25 of its days
 DAY = 48  # values: 12 seconds, so that one sees several
-FIRST, BETWEEN = 24, (32, 80)  # values before the first disturbance, and between two
+FIRST, EVERY, LASTING = 24, 96, 40  # values before the first disturbance, from one to the next, and while one lasts
 STREAMS = (
     "demo/city load, MW",
     "demo/drifting sensor, °C",
@@ -24,20 +24,19 @@ STREAMS = (
     "demo/pump vibration, mm per s",
     "demo/x of Lorenz, chaotic",
 )
-DISTURBED = {"spike": 17.0, "shift": 1.6, "rush": 2.0, "burst": 0.32}
-"""By how much each disturbance moves the first four streams: load, level, share of orders, noise."""
+DISTURBED = (17.0, 1.6, 2.0, 0.32)
+"""By how much the disturbances move the first four streams, in turn: load, level, share of orders, noise."""
 
 
 def living() -> Iterator[dict[str, float]]:
     """The values of every stream, one after the other."""
     rng = np.random.default_rng(20260301)
-    due, kind, until, wander, x, y, z = PAST + FIRST, "spike", 0, 0.0, 1.0, 1.0, 20.0
+    wander, x, y, z = 0.0, 1.0, 1.0, 20.0
     for k in itertools.count(1):
-        if k >= due:  # the first is a spike, which is one value; others last
-            kind = list(DISTURBED)[int(rng.integers(len(DISTURBED)))] if k > PAST + FIRST else "spike"
-            until = k + (1 if kind == "spike" else 40)
-            due = until + int(rng.integers(*BETWEEN))
-        spike, shift, rush, burst = (size if name == kind and k < until else 0.0 for name, size in DISTURBED.items())
+        number, since = divmod(k - PAST - FIRST, EVERY)
+        now = number % len(DISTURBED) if number >= 0 and since < LASTING else None
+        spike, shift, rush, burst = (size if place == now else 0.0 for place, size in enumerate(DISTURBED))
+        spike *= since == 0  # one value; the others last
         day, turn = 2 * math.pi * k / DAY, 0.45 * k
         load, walk, noise, vibration = rng.standard_normal(4)
         wander = 0.9995 * wander + 0.02 * walk

@@ -30,7 +30,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.values: Counter[str] = Counter()
-        self.events = self.missed = self.readers = 0
+        self.missed = self.readers = 0
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._seconds: dict[str, list[float]] = {}  # of a path: requests within each of EDGES, all of them, their sum
 
@@ -44,8 +44,8 @@ class Metrics:
                 found[place] += seconds <= edge
             found[-1] += seconds
 
-    def text(self, gauges: Iterable[tuple[str, str, float]]) -> str:
-        """The exposition, version 0.0.4. gauges: name, help, value of what is measured when asked."""
+    def text(self, others: Iterable[tuple[str, str, str, float]]) -> str:
+        """The exposition, version 0.0.4. others: name, type, help and value of what is counted elsewhere."""
         values = [(f'{{status="{status}"}}', count) for status, count in sorted(self.values.items())]
         requests = [
             (f'{{method="{method}",path="{path}",status="{status}"}}', count)
@@ -54,10 +54,9 @@ class Metrics:
         seconds = "Time from a request's arrival to the end of its answer."
         families: list[tuple[str, str, str, Iterable[tuple[str, float]]]] = [
             ("values_total", "counter", "Values by what became of them.", values),
-            ("events_total", "counter", "Events raised.", [("", self.events)]),
             ("live_missed_total", "counter", "Values that live readers were told they missed.", [("", self.missed)]),
             ("live_readers", "gauge", "Live readers connected.", [("", self.readers)]),
-            *((name, "gauge", text, [("", value)]) for name, text, value in gauges),
+            *((name, kind, text, [("", value)]) for name, kind, text, value in others),
             ("requests_total", "counter", "Requests by method, path and status.", requests),
             ("request_seconds", "histogram", seconds, self._latencies()),
         ]

@@ -100,18 +100,13 @@ def stamps(times: Any, dated: Any) -> list[float | str | None]:
     """
     times = np.atleast_1d(times)
     found: list[float | str | None] = list(listed(times))
-    dates, reached = np.broadcast_to(dated, times.shape), np.abs(times) < FARTHEST
-    for place in np.flatnonzero(dates & ~reached).tolist():
-        found[place] = None
-    rows = np.flatnonzero(dates & reached)
-    if len(rows):
-        micros = np.round(times[rows] * 1e6).astype(np.int64)
-        digits = np.where(micros % 10**6 == 0, 0, np.where(micros % 1000 == 0, 1, 2))
-        for count, unit in enumerate(("s", "ms", "us")):
-            those = digits == count
-            moments = micros[those].astype("datetime64[us]").astype(f"datetime64[{unit}]")
-            for place, text in zip(rows[those].tolist(), np.datetime_as_string(moments).tolist(), strict=True):
-                found[place] = text + "Z"
+    rows = np.flatnonzero(np.broadcast_to(dated, times.shape))
+    micros = np.full(len(rows), np.iinfo(np.int64).min)  # no date
+    reached = np.abs(times[rows]) < FARTHEST
+    micros[reached] = np.round(times[rows][reached] * 1e6)
+    texts = np.datetime_as_string(micros.astype("datetime64[us]")).tolist() if len(rows) else []
+    for place, text in zip(rows.tolist(), texts, strict=True):
+        found[place] = None if text == "NaT" else text.removesuffix("000").removesuffix(".000") + "Z"
     return found
 
 

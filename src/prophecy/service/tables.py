@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.align import ADDRESS, ordered, said
-from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.columns import Hints
 from prophecy.frames.opening import explained, open_bytes
-from prophecy.frames.roles import Roles, resolve
+from prophecy.frames.roles import resolve
 from prophecy.frames.table import contents, open_table
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
@@ -102,6 +102,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         raise refused(error) from None
     assert layout.form is not None  # it is text
     columns = list(layout.columns.values())[:LISTED]
+    marks = {column.style.decimal for column in layout.columns.values() if not column.style.plain}
     found: dict[str, Any] = {
         "names": [column.name for column in columns],
         "kinds": [column.kind for column in columns],
@@ -109,38 +110,25 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         "sep": layout.form.separator,
         "encoding": layout.form.encoding,
         "skip": layout.form.skip,
-        "decimal": _mark(layout),
+        "decimal": marks.pop() if len(marks) == 1 else None,
         "notes": list(layout.notes),
     }
     try:
         roles = resolve(layout)
-        downwards = _downwards(layout, roles)
+        times = None if roles.clock is None else roles.clock.read(layout)[0]
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
-    style = None if roles.clock is None else roles.clock.style
+    there = np.zeros(0) if times is None else times.values[~times.missing]
     return {
         **found,
         "key": roles.key,
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
-        "time_format": None if style is None else style.pattern,
+        "time_format": None if roles.clock is None or roles.clock.style is None else roles.clock.style.pattern,
         "values": list(roles.values[:LISTED]),
-        "newest_first": downwards,
+        "newest_first": len(there) > 1 and bool(there[0] > there[-1]),
         "notes": [*layout.notes, *roles.notes],
     }
-
-
-def _downwards(layout: Layout, roles: Roles) -> bool:
-    if roles.clock is None:
-        return False
-    times, _ = roles.clock.read(layout)
-    there = times.values[~times.missing]
-    return len(there) > 1 and bool(there[0] > there[-1])
-
-
-def _mark(layout: Layout) -> str | None:
-    marks = {column.style.decimal for column in layout.columns.values() if not column.style.plain}
-    return marks.pop() if len(marks) == 1 else None
 
 
 def refused(error: ValueError) -> Problem:

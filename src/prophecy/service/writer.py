@@ -21,14 +21,14 @@ import numpy as np
 
 from prophecy.service.bodies import Batch, merged
 from prophecy.service.errors import Problem, again, stopping
+from prophecy.service.live import Backlog
 from prophecy.service.settings import Settings
-from prophecy.service.shapes import lists_of
+from prophecy.service.shapes import event_of, lists_of
 
 if TYPE_CHECKING:
     from prophecy.fleet import Fleet
 
 T = TypeVar("T")
-Published = Callable[[dict[str, list[Any]], list[dict[str, Any]]], int]
 
 
 @dataclass(eq=False)
@@ -57,15 +57,13 @@ class Taken(NamedTuple):
 class Writer:
     """One thread that writes, and a bounded line in front of it."""
 
-    def __init__(
-        self, fleet: Fleet, settings: Settings, publish: Published, events: Callable[[], list[dict[str, Any]]]
-    ):
-        self._fleet, self._settings, self._publish, self._events = fleet, settings, publish, events
+    def __init__(self, fleet: Fleet, settings: Settings, backlog: Backlog) -> None:
+        self._fleet, self._settings, self._backlog = fleet, settings, backlog
         self._line: list[Waiting] = []
         self.waiting = 0  # values waiting for the disk
         self._more = asyncio.Event()
         self._closing = False
-        self._numbered = 0  # values written so far; belongs to the writer's thread
+        self._numbered, self._event = 0, fleet.last_event  # values and events so far; belong to the writer's thread
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="prophecy-writer")
         self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -145,7 +143,7 @@ class Writer:
                 self._refuse(turn, error)
             return
         count = len(columns["key"])
-        begin, number = 0, self._publish(columns, events) - count
+        begin, number = 0, self._backlog.publish(columns, events) - count
         for waiting in turn:
             taken = min(waiting.end - waiting.done, count - begin)
             if not taken:
@@ -171,7 +169,9 @@ class Writer:
         batch = merged([waiting.batch.part(waiting.done, waiting.end) for waiting in turn])
         answers = self._fleet.observe_some(batch.keys, batch.values, batch.moments(), self._settings.slice_steps)
         self._numbered += len(answers)
-        return lists_of("Answer", answers), self._events() if np.any(answers.event) else []
+        raised = self._fleet.events(self._event, len(answers)) if np.any(answers.event) else []
+        self._event = max(self._event, *answers.event.tolist())
+        return lists_of("Answer", answers), [event_of(event) for event in raised]
 
     def _check_keys(self, keys: Sequence[str]) -> None:
         """Refuse a batch whose new series are too many, before any of it is taken."""
