@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -199,11 +197,7 @@ def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_pat
 
 def kept(part):
     """Series in an unfinished run's file so far."""
-    try:
-        with contextlib.closing(sqlite3.connect(f"file:{part}?mode=ro", uri=True)) as file:
-            return file.execute("SELECT count(*) FROM answers").fetchone()[0]
-    except sqlite3.Error:
-        return 0
+    return part.read_bytes().count(b"\n") - 1 if part.exists() else 0
 
 
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path):

@@ -20,7 +20,7 @@ OWN = {"--column"}
 
 def functions() -> dict[str, Callable[..., None]]:
     """The function behind every command."""
-    return {name: getattr(importlib.import_module(f"prophecy.commands.{COMMANDS[name]}"), name) for name in COMMANDS}
+    return {name: getattr(importlib.import_module(f"prophecy.commands.{name}"), name) for name in COMMANDS}
 
 
 def options(function: Callable[..., None]) -> Iterator[tuple[str, Any, str]]:

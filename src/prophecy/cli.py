@@ -18,12 +18,8 @@ from prophecy import __version__, _interrupts
 if TYPE_CHECKING:
     import typer
 
-COMMANDS = {
-    "forecast": "forecast", "anomalies": "anomalies", "backtest": "backtest", "equations": "equations",
-    "predict": "predict", "stream": "stream", "serve": "serve", "state": "state",
-    "reproduce": "reproduce",
-}  # fmt: skip
-"""Modules of `prophecy.commands` by command, in the order of the help page: what newcomers look for comes first."""
+COMMANDS = ("forecast", "anomalies", "backtest", "equations", "predict", "stream", "serve", "state", "reproduce")
+"""In the order of the help page: what newcomers look for comes first. Each is a function in the module of its name."""
 
 
 def main() -> None:
@@ -68,7 +64,7 @@ def _main() -> None:
 
 
 def _register(app: typer.Typer, name: str) -> None:
-    module = importlib.import_module(f"prophecy.commands.{COMMANDS[name]}")
+    module = importlib.import_module(f"prophecy.commands.{name}")
     function = getattr(module, name)
     summary, _, below = (inspect.getdoc(function) or "").partition("\n\n")
     context = getattr(module, "CONTEXT", None)
@@ -89,7 +85,7 @@ def epilog(text: str) -> str:
 
 def _summary(name: str) -> str:
     """The first sentence of a command, read without loading it."""
-    tree = ast.parse((Path(__file__).parent / "commands" / f"{COMMANDS[name]}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((Path(__file__).parent / "commands" / f"{name}.py").read_text(encoding="utf-8"))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     return (ast.get_docstring(function) or "").partition("\n\n")[0]
 

@@ -14,6 +14,7 @@ from prophecy.commands._common import CLOSED, guarded
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import WaysOut
 from prophecy.frames.columns import Hints
+from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import ENDINGS
 
 SHELL = WaysOut(
@@ -29,6 +30,11 @@ FILE: dict[str, Any] = {
     "skip": int | None, "sheet": str | None, "sep": str | None, "duplicates": Duplicates,
 }  # fmt: skip
 """Options of every command that reads a table, which come to it together, as `asked: Hints`."""
+AHEAD: dict[str, Any] = {
+    "horizon": int, "level": float, "season": str | None, "least": float | None, "most": float | None,
+}  # fmt: skip
+"""Those of every command that forecasts its series, as `each: Asked`."""
+DEFAULTS = {"duplicates": Duplicates.refuse, "level": 0.9, "horizon": inspect.Parameter.empty}  # None of all others
 
 
 def _option(text: str, *flags: str, **more: Any) -> Any:
@@ -101,14 +107,15 @@ OPTIONS: dict[str, Any] = {
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Each parameter gets the option of its name, `asked` those about a file; mistakes of the user are lines on stderr
+    """Each parameter gets the option of its name, `asked` and `each` several; mistakes of the user are lines on stderr
     (`guarded`). Below the options of a command stands what follows the first sentence of its docstring."""
     own = inspect.signature(function, eval_str=True).parameters
+    together = {name: pair for name, pair in {"asked": (FILE, asked), "each": (AHEAD, _each)}.items() if name in own}
     parts = []
     for name, part in own.items():
-        kinds = FILE if name == "asked" else {name: part.annotation}
+        kinds = together[name][0] if name in together else {name: part.annotation}
         for one, kind in kinds.items():
-            default = (Duplicates.refuse if one == "duplicates" else None) if name == "asked" else part.default
+            default = DEFAULTS.get(one) if name in together else part.default
             annotation = Annotated[kind, OPTIONS[one]]  # type: ignore[valid-type]
             parts.append(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
 
@@ -118,8 +125,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             for name in {"level", "rate"} & {*given}:
                 if not 0 < given[name] < 1:
                     raise typer.BadParameter(f"--{name} must lie between 0 and 1, got {given[name]:g}")
-            if "asked" in own:
-                given["asked"] = asked(**{name: given.pop(name) for name in FILE})
+            if "file" in given and given.get("dask") is None:
+                check(given["file"], given.get("out"), given.get("plot"), given.get("resume", False))
+            for name, (kinds, made) in together.items():
+                given[name] = made(**{one: given.pop(one) for one in kinds})
             function(**given)
 
     wrapped.__signature__ = inspect.Signature(parts)  # type: ignore[attr-defined]
@@ -160,11 +169,12 @@ def numbers(option: str, text: str | None, least: float, most: float) -> tuple[f
     return found
 
 
-def bounds(least: float | None, most: float | None) -> tuple[float | None, float | None] | None:
-    """The bounds of --min and --max together."""
+def _each(horizon: int, level: float, season: str | None, least: float | None, most: float | None) -> Asked:
+    """What was asked of every series; the bounds are --min and --max together."""
     if least is not None and most is not None and least >= most:
         raise typer.BadParameter(f"--min {least:g} must lie below --max {most:g}")
-    return None if least is None and most is None else (least, most)
+    bounds = None if least is None and most is None else (least, most)
+    return Asked(horizon, level, numbers("--season", season, 1, 1e7) or None, bounds)
 
 
 def check(file: str, out: Path | None = None, plot: Path | None = None, resume: bool = False) -> None:

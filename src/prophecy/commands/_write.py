@@ -8,8 +8,7 @@ import gzip
 import io
 import json
 import math
-import sqlite3
-import time
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,8 +26,6 @@ from prophecy.frames.times import Times
 Array: TypeAlias = Array
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
-EVERY = 1.0  # seconds of finished series that a kill may cost
-SCHEMA = ("CREATE TABLE plan (text TEXT)", "CREATE TABLE answers (series TEXT PRIMARY KEY, rows BLOB)")
 
 
 def output_kind(path: Path) -> str:
@@ -128,73 +125,57 @@ def free_names(parts: Sequence[str], columns: Sequence[str], present: Sequence[s
 
 
 class Journal:
-    """The series a run has forecast so far, in `OUT.part`, an SQLite file: `--resume` goes on after Ctrl-C, a kill or a
-    power cut. A context: leaving it well, or by an error of the data, removes the file; Ctrl-C keeps it.
+    """The series a run has forecast so far; with `out` in `OUT.part` too, a line each below the plan: `--resume` goes
+    on after Ctrl-C, a kill or a power cut. A context: leaving it well, or by an error of the data, removes the file;
+    Ctrl-C keeps it.
 
     While it is open Ctrl-C waits for the series at hand.
     """
 
-    def __init__(self, out: Path, plan: dict[str, Any], resume: bool, every: float = EVERY) -> None:
-        self.path, self._every = out.with_name(out.name + ".part"), every
-        if not resume:
-            self._remove()
-        self._file = sqlite3.connect(self.path)
-        self._file.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # we have none
-        try:
-            self._begin(plan)
-        except sqlite3.DatabaseError:
-            raise self._foreign() from None
-        self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
+    def __init__(self, out: Path | None, plan: dict[str, Any], resume: bool) -> None:
+        self.answers: dict[str, Array] = {}
+        self.path = None if out is None else out.with_name(out.name + ".part")
         self._held = contextlib.ExitStack()
-        self._last = time.monotonic()
-
-    def _begin(self, plan: dict[str, Any]) -> None:
-        found = {made for (made,) in self._file.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-        if not found:
-            for made in ("BEGIN", *SCHEMA):
-                self._file.execute(made)
-            self._file.execute("INSERT INTO plan VALUES (?)", (json.dumps(plan),))
-            self._file.commit()
+        if self.path is None:
             return
-        if found != {*SCHEMA}:  # a view may take for ever
-            raise self._foreign()
-        text = (self._file.execute("SELECT text FROM plan").fetchone() or [None])[0]
+        if resume and self.path.exists():
+            self._read(self.path, plan)
+        else:
+            self.path.write_bytes(_line(plan))
+        self._file = self._held.enter_context(self.path.open("ab", buffering=0))
+
+    def _read(self, path: Path, plan: dict[str, Any]) -> None:
+        """What a run that was stopped had; a last line without an end was cut, and goes."""
+        data = path.read_bytes()
         try:
-            kept = json.loads(text)
+            first, *lines = data[: data.rindex(b"\n")].split(b"\n")
+            kept = dict(json.loads(first))
+            for line in lines:
+                series, cells = json.loads(line)
+                self.answers[series] = np.frombuffer(bytes.fromhex(cells))
         except (ValueError, TypeError, RecursionError):
-            kept = None
-        if not isinstance(kept, dict):
-            raise self._foreign()
+            raise self._foreign() from None
         differs = sorted(name for name in {*kept, *plan} if kept.get(name) != plan.get(name))
         if differs:
-            raise ValueError(
-                f"{self.path} was made with another {', '.join(differs)}; leave out --resume to start afresh"
-            )
+            raise ValueError(f"{path} was made with another {', '.join(differs)}; leave out --resume to start afresh")
+        os.truncate(path, data.rindex(b"\n") + 1)
 
     def _foreign(self) -> ValueError:
         return ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")
 
-    def done(self) -> set[str]:
-        """The series that have answers."""
-        return {series for (series,) in self._file.execute("SELECT series FROM answers")}
-
     def rows(self, series: str, shape: tuple[int, ...]) -> Array | None:
         """The answer about a series, if there is one. Numbers of another shape were written by somebody else."""
-        found = self._file.execute("SELECT rows FROM answers WHERE series = ?", (series,)).fetchone()
-        if found is None:
-            return None
-        if not isinstance(found[0], bytes) or len(found[0]) != 8 * math.prod(shape):
+        found = self.answers.get(series)
+        if found is not None and found.size != math.prod(shape):
             raise self._foreign()
-        return np.frombuffer(found[0]).reshape(shape)
+        return None if found is None else found.reshape(shape)
 
     def add(self, series: str, rows: Array) -> None:
         """Note an answer just made."""
-        self._file.execute("INSERT INTO answers VALUES (?, ?)", (series, rows.tobytes()))
-        self.kept += 1
+        self.answers[series] = rows
+        if self.path is not None:
+            self._file.write(_line([series, rows.tobytes().hex()]))
         _interrupts.check()
-        if time.monotonic() - self._last > self._every:
-            self._file.commit()
-            self._last = time.monotonic()
 
     def __enter__(self) -> Journal:
         self._held.enter_context(_interrupts.held())
@@ -203,16 +184,14 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.commit()
-        self._file.close()
-        if kind is None or issubclass(kind, Exception):
-            self._remove()
+        if self.path is not None and (kind is None or issubclass(kind, Exception)):
+            self.path.unlink(missing_ok=True)
         with contextlib.suppress(KeyboardInterrupt):  # all is done
             self._held.__exit__(kind, error, trace)
 
-    def _remove(self) -> None:
-        for ending in ("", "-journal"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+
+def _line(what: Any) -> bytes:
+    return json.dumps(what).encode() + b"\n"
 
 
 def plan_of(file: str, asked: Hints, **more: Any) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """`prophecy anomalies`: what is unusual in a file, row by row and as events."""
 
 import math
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,9 @@ import numpy as np
 from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
 from prophecy.commands._common import console, show
-from prophecy.commands.predict import Series, follow
+from prophecy.commands.predict import FollowedFile, Series
 from prophecy.frames.columns import Hints
+from prophecy.frames.names import count
 from prophecy.tables.pictures import Line, Panel, Picture, save
 
 PARTS = ("point", "lower", "upper", "score", "alarm", "flagged", "event")
@@ -81,14 +81,20 @@ def anomalies(
     rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
     event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
     """
-    _options.check(file, out, plot)
-    made = partial(Watch, rate=rate)
-    watches = follow(file, asked, made, PARTS, out, 1 - rate, irregular=irregular)
+    found = FollowedFile(file, asked, 1 - rate, irregular=irregular)
+    watches = [Watch(one, rate) for one in found.series]
+    found.write([watch.columns for watch in watches], PARTS, out)
+    lines = _rows(watches)
     if plot is not None:
         ranked = sorted(watches, key=lambda watch: -watch.count)[:DRAWN]
         panels = [panel for watch in ranked for panel in watch.panels()]
-        save(Picture(f"Anomalies in {Path(file).name}", panels, [], _rows(watches)), plot)
-    _show(watches)
+        save(Picture(f"Anomalies in {Path(file).name}", panels, [], lines), plot)
+    rows, events = sum(len(watch.flags) for watch in watches), sum(len(watch.events.found) for watch in watches)
+    listed = f"; the {MOST} most unusual:" if events > MOST else ""
+    flagged_rows = sum(watch.count for watch in watches)
+    console().print(f"{flagged_rows} of {count(rows, 'row')} flagged, in {count(events, 'event')}{listed}")
+    if events:
+        show(lines, left=(1, 3, 4, 5))
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:
@@ -102,14 +108,3 @@ def _rows(watches: list[Watch]) -> list[list[str]]:
         when = watch.noticed(event.first, event.row)
         lines.append([f"{event.number}", watch.series.title, rows, when, event.kind, event.sentence])
     return lines
-
-
-def _show(watches: list[Watch]) -> None:
-    found, rows = sum(watch.count for watch in watches), sum(len(watch.flags) for watch in watches)
-    events = sum(len(watch.events.found) for watch in watches)
-    listed = f"; the {MOST} most unusual:" if events > MOST else ""
-    of = f"{rows:,} row{'' if rows == 1 else 's'}"
-    console().print(f"{found} of {of} flagged, in {events} event{'' if events == 1 else 's'}{listed}")
-    lines = _rows(watches)
-    if len(lines) > 1:
-        show(lines, left=(1, 3, 4, 5))

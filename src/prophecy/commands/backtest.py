@@ -1,15 +1,14 @@
 """`prophecy backtest`: how wrong forecasts of a file would have been, beside simple rules."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 from prophecy.commands import _options
 from prophecy.commands._common import Progress, say, show
 from prophecy.commands._write import as_table, sink
 from prophecy.commands.forecast import read, units_of
 from prophecy.frames.columns import Hints
-from prophecy.tables.backtesting import SIMPLE, Backtest, Score, backtest_sources
+from prophecy.tables.backtesting import SIMPLE, Score, backtest_sources
 from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import Picture, of_backtest, save
 
@@ -18,13 +17,9 @@ from prophecy.tables.pictures import Picture, of_backtest, save
 def backtest(
     file: str,
     asked: Hints,
-    horizon: int,
+    each: Asked,
     folds: int = 5,
     step: int | None = None,
-    level: float = 0.9,
-    season: str | None = None,
-    least: float | None = None,
-    most: float | None = None,
     known: Path | None = None,
     joint: bool = False,
     context: int = 100_000,
@@ -42,25 +37,18 @@ def backtest(
     data, sMAPE in percent, MASE in units of the error of copying the value a season ago. The best of each column has a
     star.
     """
-    _options.check(file, out, plot)
-    seasons = _options.numbers("--season", season, 1, 1e7) or None
     found, regressors = read(file, asked, context, known)
     units = units_of(found, joint)
-    each = Asked(horizon, level, seasons, _options.bounds(least, most), regressors)
     tell = Progress(len(units) * folds, "forecasts").after(0)
-    _report(backtest_sources(units, each, folds, step, list(SIMPLE), jobs, tell), file, out, plot)
-
-
-def _report(whole: Backtest, file: str, out: Path | None, plot: Path | None) -> None:
+    each = replace(each, known=regressors)
+    whole = backtest_sources(units, each, folds, step, list(SIMPLE), jobs, tell)
     scores = whole.scores
     errors = {f"{score.model}, series {score.series}: {score.error}" for score in scores if score.error}
     for error in sorted(errors)[:5]:
         say(error)
     with sink(out) as write:
         if write is not None:
-            rows = [asdict(score) for score in scores]
-            columns: dict[str, Any] = {part.name: [row[part.name] for row in rows] for part in fields(Score)}
-            write(as_table(columns))
+            write(as_table({part.name: [getattr(score, part.name) for score in scores] for part in fields(Score)}))
     table = whole.cells()
     if plot is not None:
         save(Picture(f"Backtest of {Path(file).name}", of_backtest(whole), [], table), plot)

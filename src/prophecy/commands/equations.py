@@ -42,7 +42,6 @@ def equations(
     numeric time column. With dates they are per day, hour, minute or second, whichever is the longest that is no longer
     than a row; without times, per row. The unit is printed. --dt sets the time between two rows instead.
     """
-    _options.check(file, plot=plot)
     if dt is not None and not (np.isfinite(dt) and dt > 0):
         raise typer.BadParameter(f"--dt must be a positive time, got {dt:g}")
     found, _ = read(file, asked, context)

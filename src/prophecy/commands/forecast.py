@@ -44,12 +44,8 @@ PRINTED = 20  # series in the table on stdout: a screen
 def forecast(
     file: str,
     asked: Hints,
-    horizon: int,
-    level: float = 0.9,
+    each: Asked,
     quantiles: str | None = None,
-    season: str | None = None,
-    least: float | None = None,
-    most: float | None = None,
     known: Path | None = None,
     joint: bool = False,
     context: int = 100_000,
@@ -70,42 +66,33 @@ def forecast(
     Rows are sorted by time, missing times become gaps, and a line on stderr says what was assumed. Finished series are
     kept in OUT.part; after Ctrl-C, --resume continues with the rest.
     """
-    _options.check(file, out if dask is None else None, plot, resume and dask is None)
-    seasons = _options.numbers("--season", season, 1, 1e7) or None
     extra = _options.numbers("--quantiles", quantiles, 0, 1)
-    bounds = _options.bounds(least, most)
     if dask is not None:
         if not asked.key or joint or plot is not None or known is not None or asked.time_zone is not None:
             raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
         from prophecy.adapters.dask import PartitionTask
 
-        solved, columns = Asked(horizon, level, seasons, bounds), asked.columns or None
-        task = PartitionTask(solved, asked.key, asked.time, columns, extra, asked.duplicates)
+        task = PartitionTask(each, asked.key, asked.time, asked.columns or None, extra, asked.duplicates)
         _on_workers(dask, file, out, task, jobs, resume)
         return
     found, regressors = read(file, asked, context, known)
     units = units_of(found, joint)
-    each = Asked(horizon, level, seasons, bounds, regressors)
-    bounded = {"horizon": horizon, "level": level, "bounds": bounds, "season": seasons}
-    plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
-    journal = None if out is None else Journal(out, plan, resume)
+    numbers = {name: getattr(each, name) for name in ("horizon", "level", "bounds", "season")}
+    journal = Journal(out, plan_of(file, asked, **numbers, quantiles=extra, joint=joint, context=context), resume)
     shown = _Shown()
     try:
-        with (
-            _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"),
-            contextlib.nullcontext() if journal is None else journal,
-        ):
-            _solve(units, each, jobs, journal, shown, extra)
-            if journal is not None and out is not None:
-                _written(journal, out, found.table.roles, units, horizon, [*_parts(extra)])
+        with _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"), journal:
+            _solve(units, replace(each, known=regressors), jobs, journal, shown, extra)
+            if out is not None:
+                _write(journal, out, found.table.roles, units, each.horizon, [*_parts(extra)])
     except KeyboardInterrupt:
         say(shown.stopped(journal, len(units)))
-        if journal is None and shown.done:
-            shown.print(len(units), None)
+        if out is None and shown.done:
+            shown.print(None)
         raise typer.Exit(INTERRUPTED) from None
     if plot is not None and shown.panels:
         save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
-    shown.print(len(units), out)
+    shown.print(out)
 
 
 class _Shown:
@@ -122,54 +109,43 @@ class _Shown:
         if len(self.panels) < MOST:
             self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
             self.remarks.append(f"{title}: " + " ".join(line.strip() for line in made.explain().splitlines()))
-        for i, name in enumerate(source.names):
+        values = np.stack([np.asarray(part, np.float64) for part in (made.point, made.lower, made.upper)])
+        rows = f"{len(source.series.values) - source.series.filled:,}"
+        for name, part in zip(source.names, values.reshape(3, len(values[0]), -1).T, strict=True):
             if len(self.rows) <= PRINTED:
-                parts = [
-                    np.asarray(part, dtype=np.float64).reshape(-1, len(source.names))[:, i]
-                    for part in (made.point, made.lower, made.upper)
-                ]
-                first, last = (_text(*(float(part[end]) for part in parts)) for end in (0, -1))
                 label = title if len(source.names) == 1 else series_title(source.key, name)
-                self.rows.append(
-                    [label, f"{len(source.series.values) - source.series.filled:,}", made.method, first, last]
-                )
+                self.rows.append([label, rows, made.method, _text(*part[0].tolist()), _text(*part[-1].tolist())])
 
-    def print(self, total: int, out: Path | None) -> None:
+    def print(self, out: Path | None) -> None:
         more = self.done - (len(self.rows) - 1)
         after = f"… and {more:,} more series" + ("" if out else "; write them with --out") if more > 0 else ""
         show(self.rows, left=(0, 2), after=after)
 
-    def stopped(self, journal: Journal | None, total: int) -> str:
-        if journal is None:
+    def stopped(self, journal: Journal, total: int) -> str:
+        if journal.path is None:
             return f"stopped after {self.done:,} of {total:,} series; with --out they are kept"
-        return f"stopped; {journal.kept:,} of {total:,} series are in {journal.path}: go on with --resume"
+        return f"stopped; {len(journal.answers):,} of {total:,} series are in {journal.path}: go on with --resume"
 
 
 def _solve(
-    units: dict[str, Source], each: Asked, jobs: int | None, journal: Journal | None, shown: _Shown,
-    extra: tuple[float, ...],
-) -> None:  # fmt: skip
+    units: dict[str, Source], each: Asked, jobs: int | None, journal: Journal, shown: _Shown, extra: Sequence[float]
+) -> None:
     """All series, some at a time, each noted as soon as it is there."""
-    done = set() if journal is None else journal.done()
-    left = {title: source for title, source in units.items() if title not in done}
-    if len(left) < len(units):
-        say(f"{len(units) - len(left):,} of {len(units):,} series were done already")
-    first: Failure | None = None
+    left = {title: source for title, source in units.items() if title not in journal.answers}
+    before = len(units) - len(left)
+    if before:
+        say(f"{before:,} of {len(units):,} series were done already")
 
     def note(made: Mapping[Any, Forecast | Failure]) -> None:
-        nonlocal first
         for title, answer in made.items():
             if isinstance(answer, Failure):
-                first = first or answer
                 shown.failed += 1
                 say(f"series {title}: {answer.error}")
                 continue
-            if journal is not None:
-                parts = (np.asarray(part(answer), np.float64) for part in _parts(extra).values())
-                journal.add(title, np.stack([*parts]))
+            journal.add(title, np.stack([np.asarray(part(answer), np.float64) for part in _parts(extra).values()]))
             shown.add(title, units[title], answer)
 
-    progress, before = Progress(len(units), "series"), len(units) - len(left)
+    progress = Progress(len(units), "series")
     for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
         try:
             note(each.many(some, jobs, progress.after(before)))
@@ -177,7 +153,7 @@ def _solve(
             note(getattr(stop, "finished", {}))
             raise
         before += len(some)
-    if first is not None and shown.failed == len(units):
+    if shown.failed == len(units):
         raise ValueError("no series could be forecast")
 
 
@@ -237,40 +213,31 @@ def _parts(quantiles: Sequence[float]) -> dict[str, Callable[[Forecast], Any]]:
     return parts | {f"q{q:g}": methodcaller("quantile", float(q)) for q in quantiles}
 
 
-def _written(
-    journal: Journal, out: Path, roles: Roles, units: dict[str, Source], horizon: int, parts: list[str]
-) -> None:
+def _write(journal: Journal, out: Path, roles: Roles, units: dict[str, Source], horizon: int, parts: list[str]) -> None:
     """The file that was asked for; series of one key stand beside each other."""
+    nothing = np.full((horizon, len(parts)), np.nan)
     with sink(out) as batch:
-        for _, some in groupby(units.items(), key=lambda unit: unit[1].key):
-            columns: dict[str, dict[str, Array]] = {}  # none of series that failed
+        for key, some in groupby(units.items(), key=lambda unit: unit[1].key):
+            answers: dict[str, Array] = {}  # by column, none of series that failed
             for title, source in some:
                 rows = journal.rows(title, (len(parts), horizon, len(source.names)))
-                if rows is not None:
-                    by_name = zip(source.names, np.moveaxis(rows, 2, 0), strict=True)
-                    columns |= {name: dict(zip(parts, cells, strict=True)) for name, cells in by_name}
-            if columns and batch is not None:
-                batch(as_table(_table(columns, roles, source, horizon)))
+                answers |= {} if rows is None else dict(zip(source.names, rows.T, strict=True))
+            if answers and batch is not None:
+                made = ({} if roles.key is None else {roles.key: [str(key)] * horizon}) | _times(roles, source, horizon)
+                for (column, part), name in free_names(parts, roles.values, [*made]).items():
+                    values = answers.get(column, nothing)[:, parts.index(part)]
+                    made[name] = np.where(np.isfinite(values), values, np.nan)
+                batch(as_table(made))
 
 
-def _table(columns: dict[str, Any], roles: Roles, source: Source, horizon: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    if roles.key is not None:
-        made[roles.key] = [str(source.key)] * horizon
+def _times(roles: Roles, source: Source, horizon: int) -> dict[str, Any]:
+    """The column of times ahead, as the file writes them; steps where it has none."""
     ahead = source.series.after(horizon)
-    if roles.clock is None:
-        made["step"] = list(range(1, horizon + 1))
-    elif ahead is None:
-        made[roles.time or ""] = [None] * horizon
-    else:
-        kind = Kind("pyarrow", roles.time, clock=roles.clock)
-        made[roles.time or ""] = time_series(ahead, kind).to_native()
-    names = free_names(list(next(iter(columns.values()))), roles.values, list(made))
-    nothing = np.full(horizon, np.nan)
-    for (column, part), name in names.items():
-        values = columns[column][part] if column in columns else nothing
-        made[name] = np.where(np.isfinite(values), values, np.nan)
-    return made
+    if roles.time is None:
+        return {"step": list(range(1, horizon + 1))}
+    if ahead is None:
+        return {roles.time: [None] * horizon}
+    return {roles.time: time_series(ahead, Kind("pyarrow", roles.time, clock=roles.clock)).to_native()}
 
 
 @contextlib.contextmanager

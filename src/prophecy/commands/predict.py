@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy._arrays import Array
+from prophecy._arrays import Array, Counts, Indices
 from prophecy.commands import _options
 from prophecy.commands._common import Progress, say, show
 from prophecy.commands._options import SHELL
@@ -60,11 +59,11 @@ def predict(
     point, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
     each has its name before these. Rows are taken in the order of their times; missing times are gaps.
     """
-    _options.check(file, out, plot)
     if irregular and horizon > 1:
         raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")
-    made = partial(Tracker, horizon=horizon, level=level)
-    trackers = follow(file, asked, made, PARTS, out, level, horizon, irregular)
+    found = FollowedFile(file, asked, level, horizon, irregular)
+    trackers = [Tracker(one, horizon, level) for one in found.series]
+    found.write([one.said._asdict() for one in found.series], PARTS, out)
     rows = [["series", "rows", *NAMES, "against the better"], *(one.summary() for one in trackers[:LISTED])]
     if plot is not None:
         panels = [panel for one in trackers[:DRAWN] for panel in one.panels()]
@@ -82,8 +81,7 @@ class Tracker:
     """A series with its score sheet."""
 
     def __init__(self, series: Series, horizon: int, level: float) -> None:
-        self.series, self.columns = series, series.said._asdict()
-        self._level = level
+        self.series, self._level = series, level
         self.errors = np.column_stack([series.said.residual, *baselines(series.values, horizon)])
 
     def mean_errors(self) -> dict[str, float]:
@@ -203,34 +201,21 @@ def followed(
     return Series(title, values, times, said, model.seasons(), grid, uneven, len(whole) - len(values))
 
 
-class Answer(Protocol):
-    """What a command makes of a series. columns: what it writes beside the rows."""
-
-    series: Series
-    columns: dict[str, Array]
-
-
-Kind = TypeVar("Kind", bound=Answer)
-
-
-def follow(
-    file: str, asked: Hints, kind: Callable[[Series], Kind], parts: tuple[str, ...], out: Path | None,
-    level: float, horizon: int = 1, irregular: bool = False,
-) -> list[Kind]:  # fmt: skip
-    """Every row of a file, in the order of time, through the series it belongs to: kind(series) each. The table with
-    these columns is written to `out`, and what was read and assumed is said.
+class FollowedFile:
+    """Every row of a file, in the order of time, through the series it belongs to.
 
     Where rows of one time are averaged, they go through once; each of them gets the answer, and a residual of its own.
     """
-    table = open_table(file, asked)
-    if irregular and table.roles.time is None:
-        there = ", ".join(table.names)
-        raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
-    names = free_names(parts, table.roles.values, table.names)
-    columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
-    made, kept, met = list[Kind](), np.zeros(len(table.values), dtype=bool), Counter[str]()
-    progress = Progress(table.values.size, "values", table.values.size > LONG)
-    with sink(out) as write:
+
+    def __init__(self, file: str, asked: Hints, level: float, horizon: int = 1, irregular: bool = False) -> None:
+        self._name, self.table, self.series = Path(file).name, open_table(file, asked), list[Series]()
+        self._places = list[tuple[str, Indices, Counts]]()  # the column of each series, its rows, how many are one
+        self._met = Counter[str]()
+        table, done = self.table, 0
+        if irregular and table.roles.time is None:
+            there = ", ".join(table.names)
+            raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
+        progress = Progress(table.values.size, "values", table.values.size > LONG)
         for key, rows in table.split().items():
             starts, moments = np.arange(len(rows)), None
             if table.times is not None:
@@ -240,35 +225,43 @@ def follow(
                     raise ValueError(f"series {key}: {error}" if key else str(error)) from None
                 rows, starts = rows[found.rows], found.starts
                 moments = table.times[rows[starts]]
-                met.update(found.met)
-            kept[rows] = True
+                self._met.update(found.met)
             single, sizes = average(table.values[rows], starts), np.diff(np.append(starts, len(rows)))
-            for place, column in enumerate(table.roles.values if len(rows) else ()):
+            for values, column in zip(single.T, table.roles.values if len(rows) else (), strict=False):
                 title = series_title(key, column)
                 try:
-                    made.append(kind(followed(title, single[:, place], moments, level, horizon, irregular)))
+                    self.series.append(followed(title, values, moments, level, horizon, irregular))
                 except ValueError as problem:
                     raise ValueError(f"series {title}: {problem}") from None
-                for part in parts:
-                    columns[names[column, part]][rows] = np.repeat(made[-1].columns[part], sizes)
-                if "residual" in parts:
-                    columns[names[column, "residual"]][rows] = (
-                        table.values[rows, place] - columns[names[column, "point"]][rows]
-                    )
-                progress.update(len(table.roles.values) * int(kept.sum()))
-        if write is not None:
-            order = np.flatnonzero(kept)
-            if table.times is not None and met["sorted"] + met["reversed"]:
-                order = order[np.argsort(table.times.values[order], kind="stable")]
-            write(with_columns(table.rows()[order], {name: column[order] for name, column in columns.items()}))
-    table.notes.extend(said(met))
-    say(f"{Path(file).name}: {words(made, table)}")
-    return made
+                self._places.append((column, rows, sizes))
+                done += len(rows)
+                progress.update(done)
+
+    def write(self, answers: Sequence[Mapping[str, Array]], parts: Sequence[str], out: Path | None) -> None:
+        """The table with these parts of the answer about each series beside its rows; what was read and assumed is
+        said."""
+        table = self.table
+        names = free_names(parts, table.roles.values, table.names)
+        columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
+        kept = np.zeros(len(table.values), dtype=bool)
+        for (column, rows, sizes), answer in zip(self._places, answers, strict=True):
+            kept[rows] = True
+            for part in parts:
+                columns[names[column, part]][rows] = np.repeat(answer[part], sizes)
+        for column, values in zip(table.roles.values if "residual" in parts else (), table.values.T, strict=False):
+            columns[names[column, "residual"]] = values - columns[names[column, "point"]]
+        with sink(out) as write:
+            if write is not None:
+                order = np.flatnonzero(kept)
+                if table.times is not None and self._met["sorted"] + self._met["reversed"]:
+                    order = order[np.argsort(table.times.values[order], kind="stable")]
+                write(with_columns(table.rows()[order], {name: column[order] for name, column in columns.items()}))
+        say(f"{self._name}: {words(self.series, table, said(self._met))}")
 
 
-def words(answers: Sequence[Answer], table: Table) -> str:
+def words(series: Sequence[Series], table: Table, met: Sequence[str]) -> str:
     """One line about what was read and assumed. Columns of one key share its times, which count once."""
-    series, width = [answer.series for answer in answers], len(table.roles.values)
+    width = len(table.roles.values)
     facts = [count(sum(len(one.values) for one in series) // width, "row")]
     grids = list(dict.fromkeys(one.grid.words() for one in series if one.grid is not None))
     facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
@@ -277,4 +270,4 @@ def words(answers: Sequence[Answer], table: Table) -> str:
         facts.append(f"{count(filled, 'missing time')} taken as {'gaps' if filled > 1 else 'a gap'}")
     if any(one.irregular for one in series):
         facts.append("times are uneven: each row is predicted for the time it came at")
-    return ", ".join([*facts, *table.notes])
+    return ", ".join([*facts, *table.notes, *met])
