@@ -44,12 +44,13 @@ def standard_quantiles(
         some = z[:, low:high][there[:, low:high]]
         if len(some):
             leads.append(lead)
-            evidence.append(independent[lead - 1] * _likelihood(some))
+            evidence.append(_likelihood(some))
     at = 2 ** np.arange(int(np.log2(horizon)) + 1)
     prior = -settings.expected_count * np.log(_SCALES) ** 2
     total = np.tile(prior[:, None], (len(at), 1, len(_FREEDOMS)))
     if leads:
-        total = total + np.tensordot(informs(np.array(leads), at, settings), np.array(evidence), 1)
+        counts = independent[np.array(leads) - 1]
+        total = total + np.tensordot(informs(counts, np.array(leads), at, settings), np.array(evidence), 1)
     posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True))
     posterior = (_changed(at / (2 * len(rolling.known))) @ posterior).reshape(len(at), -1)
     cumulative = (posterior / posterior.sum(axis=1, keepdims=True)) @ _cumulative()

@@ -25,14 +25,20 @@ def outliers(raw: Array, settings: Settings) -> Mask:
         place = np.nonzero(~np.isnan(column))[0]
         if len(place) < 2 * settings.autoregression_most:  # what is usual is hardly known
             continue
-        x = column[place]
-        wild = _wild(x, settings)
-        if wild.any() and (x[~wild] > 0).all():
-            positive = x > 0
-            wild[positive] &= _wild(np.log(x[positive]), settings)
-        if wild.sum() <= settings.outlier_share * len(x):
-            found[place[wild], variable] = True
+        left = place
+        while (wild := _wild_of_both(column[left], settings)).any():  # what was set aside confirms nothing
+            left = left[~wild]
+        if len(place) - len(left) <= settings.outlier_share * len(place):
+            found[np.setdiff1d(place, left), variable] = True
     return found
+
+
+def _wild_of_both(x: Array, settings: Settings) -> Mask:
+    wild = _wild(x, settings)
+    if wild.any() and (x[~wild] > 0).all():
+        positive = x > 0
+        wild[positive] &= _wild(np.log(x[positive]), settings)
+    return wild
 
 
 def _wild(x: Array, settings: Settings) -> Mask:

@@ -208,10 +208,10 @@ def bands(steps: int) -> list[tuple[int, int, int]]:
     return [(lead, int(np.ceil(lead / np.sqrt(2))) - 1, max(int(lead * np.sqrt(2)), 1)) for lead in leads]
 
 
-def informs(leads: Indices, at: Indices, settings: Settings) -> Array:
-    """(at, leads): how much scores and errors at `leads` say about others, at the same distance or farther."""
+def informs(counts: Array, leads: Indices, at: Indices, settings: Settings) -> Array:
+    """(at, leads): how many forecasts those at `leads`, so many as `counts`, are worth at others, as far or farther."""
     octaves = np.log2(at[:, None] / leads)
-    return np.where(octaves > -0.5, settings.octave ** np.abs(octaves), 0.0)
+    return np.where(octaves > -0.5, counts / (1 + counts * np.abs(octaves) / settings.octave), 0.0)
 
 
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
@@ -223,7 +223,7 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         there = np.isfinite(score[:, low:high])
         mean = np.where(there, score[:, low:high], 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         scores[:, j] = np.where(there.any(axis=1), mean - mean.max(), 0.0)
-    says = independent[leads - 1] * informs(leads, np.arange(1, rolling.steps + 1), settings)
+    says = informs(independent[leads - 1], leads, np.arange(1, rolling.steps + 1), settings)
     evidence = settings.flatness * scores @ says.T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least_weight * found.max(axis=0), 0.0, found)

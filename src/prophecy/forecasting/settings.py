@@ -38,17 +38,17 @@ class Settings(LawSettings):
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
-    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 2.0))
+    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 4.0))
     power_prior: float = 0.15  #: weight that each power of the time costs a polynomial trend: lines, parabolas
     flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
-    octave: float = 0.8  #: what scores and errors of one lead say about a lead twice or half as long
+    octave: float = 16.0  #: forecasts that any number of them are worth, at most, at a lead twice as long
     least_weight: float = 1e-2  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
     scouted: float = 5.0  #: times the best weight of one variable's candidates: a scout with more lets the costly in
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 50.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_count: float = 20.0  #: forecasts that what the candidates expect of their errors is worth
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
     dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
     dependence_pairs: float = 16.0  #: pairs of errors at which their own correlation counts half
