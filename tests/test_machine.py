@@ -70,6 +70,15 @@ def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path):
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
+def test_a_new_file_has_the_permissions_that_the_umask_leaves_now(tmp_path):
+    before = os.umask(0o027)
+    try:
+        _files.write_atomic(tmp_path / "new.txt", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new.txt").stat().st_mode) == 0o640
+
+
 def test_a_symbolic_link_stays_one_when_what_it_points_to_is_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     target, link = tmp_path / "folder" / "real.txt", tmp_path / "link.txt"

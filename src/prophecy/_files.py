@@ -5,8 +5,8 @@ import io
 import json
 import math
 import os
+import secrets
 import stat
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +14,6 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-# Asking for the umask sets it for a moment, so it is asked once, before there are threads.
-_UMASK = os.umask(0)
-os.umask(_UMASK)
 
 
 @contextlib.contextmanager
@@ -31,14 +27,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"folder {str(target.parent)!r} does not exist; create it first")
-    handle, name = tempfile.mkstemp(prefix=".prophecy-", suffix=f".part{target.suffix}", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    temporary = target.with_name(f".prophecy-{secrets.token_hex(8)}.part{target.suffix}")
+    temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)  # less the umask
     try:
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_UMASK)
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(target)
         flush_folder(target.parent)
     except BaseException:

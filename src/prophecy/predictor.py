@@ -146,18 +146,16 @@ class Predictor:
             if (meta["channels"] or 1) != len(arrays["x"]):  # before room is made for them
                 raise ValueError(f"it has {meta['channels']} channels, and x has {len(arrays['x'])}")
             made = cls(_system(meta, arrays), channels=meta["channels"], gaps=meta["gaps"])
-            count = _checks.whole("count", meta["count"], least=0)
-            if count > _WHOLE:
-                raise ValueError(f"count must be at most {_WHOLE}, got {count}")
-            width = (made.channels or 1,)
-            for name, shape in (("x", (*width, made.system.order)), ("last", width), ("low", width), ("high", width)):
-                array = arrays[name]
-                if array.shape != shape or array.dtype != made.system.dtype:
-                    raise ValueError(f"{name} must be {shape} {made.system.dtype}, got {array.shape} {array.dtype}")
+            made._count = _checks.whole("count", meta["count"], least=0)
+            if made._count > _WHOLE:
+                raise ValueError(f"count must be at most {_WHOLE}, got {made._count}")
+            for name in ("x", "last", "low", "high"):
+                array, fresh = arrays[name], getattr(made, f"_{name}")
+                if array.shape != fresh.shape or array.dtype != fresh.dtype:
+                    raise ValueError(f"{name} must be {fresh.shape} {fresh.dtype}, got {array.shape} {array.dtype}")
                 if np.isnan(array).any() or (name in ("x", "last") and not np.isfinite(array).all()):
                     raise ValueError(f"{name} must be finite, got {_checks.first_bad(array)}")
                 setattr(made, f"_{name}", array.copy())
-            made._count = count
             never = (made._low == np.inf) & (made._high == -np.inf)
             if not (never | (np.isfinite(made._high) & (made._low <= made._high))).all():
                 raise ValueError(f"low and high must be a range, got {made._low} and {made._high}")

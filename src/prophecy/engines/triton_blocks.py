@@ -86,8 +86,7 @@ def takes(u: Tensor, readouts: int, length: int, order: int) -> bool:
 @lru_cache(maxsize=8)
 def _shared(device: torch.device) -> int:
     """Bytes of shared memory a program may have on this device."""
-    found = getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0)
-    return int(found)
+    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def forward(
@@ -96,13 +95,7 @@ def forward(
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
     length, order = kernel.shape[-1], x.shape[-1]
-    padded, less = padded_order(order), _less(power, u.dtype)
-    matrices = [
-        torch_lifted.toeplitz(kernel)[:, :, 0],
-        _wide(observe[:, 0].mT, padded, -2),
-        _wide(reach.mT, padded, -1),
-        _wide(less.mT, padded, -1, -2),
-    ]
+    padded, matrices = padded_order(order), _matrices(kernel, observe, reach, power, u.dtype)
     y = u.new_empty(series, time, channels).permute(2, 0, 1)
     before = u.new_empty(channels, series, time // length + 2, padded)
     before[:, :, -1] = 0.0
@@ -128,12 +121,7 @@ def backward(
     channels, series, time = u.shape
     length, order = kernel.shape[-1], power.shape[-1]
     padded, blocks = padded_order(order), time // length
-    matrices = [
-        torch_lifted.toeplitz(kernel)[:, :, 0].mT,
-        _wide(observe[:, 0], padded, -1),
-        _wide(reach, padded, -2),
-        _wide(_less(power, u.dtype), padded, -1, -2),
-    ]
+    matrices = [matrix.mT for matrix in _matrices(kernel, observe, reach, power, u.dtype)]
     to_x, starts, g = u.new_empty(channels, series, padded), _wide(before, padded, -1), _turned(to_y.squeeze(-1))
     of_readout: tuple[Tensor | None, ...] = (None, None)
     of_memory: tuple[Tensor | None, ...] = (None, None)
@@ -216,9 +204,16 @@ def _launch(
     )  # fmt: skip
 
 
-def _less(power: Tensor, kind: torch.dtype) -> Tensor:
-    """A^L - I, rounded after the difference."""
-    return (power - torch.eye(power.shape[-1], dtype=power.dtype, device=power.device)).to(kind)
+def _matrices(kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor, kind: torch.dtype) -> list[Tensor]:
+    """Kᵀ, Oᵀ, Rᵀ and (A^L - I)ᵀ, by which rows are multiplied; the last is rounded after the difference."""
+    padded = padded_order(power.shape[-1])
+    less = (power - torch.eye(power.shape[-1], dtype=power.dtype, device=power.device)).to(kind)
+    return [
+        torch_lifted.toeplitz(kernel)[:, :, 0],
+        _wide(observe[:, 0].mT, padded, -2),
+        _wide(reach.mT, padded, -1),
+        _wide(less.mT, padded, -1, -2),
+    ]
 
 
 def padded_order(order: int) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from prophecy import _checks
-from prophecy.bases import Basis, legs, legt
+from prophecy.bases import Basis, ScaledBasis, legs, legt
 from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import scan, transformed
 from prophecy.nn import memory
@@ -206,10 +206,11 @@ def _windows(window: ArrayLike, channels: int) -> Any:
 
 
 def _basis(make: Any, order: int, window: float) -> Basis:
-    made = make(order, window) if callable(make) and make is not legs else None
-    if not isinstance(made, Basis):
+    made = make(order, window) if callable(make) and make is not legs else make
+    if not isinstance(made, Basis) or made is make:
+        found = type(made).__name__ if isinstance(made, ScaledBasis) else repr(make)
         raise TypeError(
-            f"basis must be a function of (order, window), as prophecy.legt and prophecy.fout are, got {make!r}; "
+            f"basis must be a function of (order, window), as prophecy.legt and prophecy.fout are, got {found}; "
             "prophecy.legs, LegS scaled by the time elapsed, has no window and changes with time: use "
             "prophecy.fading.legs_invariant for the one S4 runs"
         )
