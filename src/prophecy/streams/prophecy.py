@@ -127,7 +127,8 @@ class Prophecy:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
-        return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
+        point, lower, upper = (self._as_asked(part) for part in (mean, mean - half, mean + half))
+        return Forecast(point, lower, upper, level, METHOD)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
