@@ -50,7 +50,8 @@ cdef class Farther:
                 row = self.waiting + r.count % self.horizon
                 self.judge(row, new[k], made + 3 * k)
                 step(r, self.ring, self.t, new[k])
-                check_if_due(r, self.ring, self.t)
+                if check_due(r):
+                    check_seasons(r, self.ring, self.t)
                 if r.count > 0:  # not nothing but gaps so far
                     self.predict(row, r.last if isnan(new[k]) else new[k])
 
