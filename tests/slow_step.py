@@ -46,7 +46,8 @@ then taken in like any other with du = 0; nothing is learned from it.
    on the first such occasion factor S = √(1e12/π) I, growth = 1, power = π. Then, S meaning growth · factor,
    g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
    power + (π - power)/64. When n + 1 is a multiple of 64 the growth is multiplied into the factor; if then
-   ‖S‖² power > 1e16, the singular values of S are limited to √(1e16/(2 power · features)); if it is not finite,
+   ‖S‖² power > 1e16, every weight is observed once more as it is, with variance v = 1e16/(2 power · features): each
+   singular value s of S becomes s/√(1 + s²/v); if it is not finite,
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
    squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
@@ -454,8 +455,8 @@ class Slow:
                 readout[0] = start
             elif size > BOUND:
                 left, values, right = np.linalg.svd(self.S[s])
-                highest = np.sqrt(BOUND / (2 * self.power[s] * width))
-                self.S[s][:] = left * np.minimum(values, highest) @ right
+                variance = BOUND / (2 * self.power[s] * width)
+                self.S[s][:] = left * (values / np.sqrt(1 + values**2 / variance)) @ right
 
     def advance(self, u, filled=False):
         du = u - self.last

@@ -74,16 +74,16 @@ def _around(seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
 
 SOLVED = (
     Solved(
-        "4 lags, 2 alternations, memories of 48 and 256 samples",
+        "the last 4 values, how they alternate, memories of 48 and 256 values",
         (*_lags(4), *_ALTERNATIONS, *_state(48, 4), *_state(256, 6)),
         LINE,
     ),
-    Solved("15 lags, mean", (*_lags(15), _MEAN), COPY),
-    Solved("8 lags, mean", (*_lags(8), _MEAN), COPY),
-    Solved("2 lags, mean", (*_lags(2), _MEAN), COPY),
-    Solved("6 lags, one and two seasons back and their mean", (*_lags(6), *_around(2, (0, 1, 2))), SEASON),
-    Solved("3 lags, one season back and the mean", (*_lags(3), *_around(2, (0, 2))), SEASON),
-    Solved("2 lags and the shorter season", (*_lags(2), *_around(1, (0, 2))), SEASON),
+    Solved("the last 15 values, mean", (*_lags(15), _MEAN), COPY),
+    Solved("the last 8 values, mean", (*_lags(8), _MEAN), COPY),
+    Solved("the last 2 values, mean", (*_lags(2), _MEAN), COPY),
+    Solved("the last 6 values, one and two seasons back and their mean", (*_lags(6), *_around(2, (0, 1, 2))), SEASON),
+    Solved("the last 3 values, one season back and the mean", (*_lags(3), *_around(2, (0, 2))), SEASON),
+    Solved("the last 2 values and the shorter season", (*_lags(2), *_around(1, (0, 2))), SEASON),
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; then
 autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values; last those that

@@ -51,7 +51,7 @@ def members() -> tuple[Member, ...]:
     """All members, in the order of the record's arrays: short ones, long ones window by window, solved ones."""
     short = [_short(window, degree) for window, degree in SHORT]
     long = [_long(window, degree) for window in WINDOWS for degree in LONG_DEGREES]
-    return (*short, *long, *(Member(name) for name in (*(s.name for s in SOLVED), *SEASONAL)))
+    return (*short, *long, *(Member(name) for name in (*(f"a regression on {s.name}" for s in SOLVED), *SEASONAL)))
 
 
 def _short(window: int, degree: int) -> Member:

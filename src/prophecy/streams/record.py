@@ -7,7 +7,6 @@ NumPy: tools/structs.py writes the C structs when the package is built, `rows` m
 """
 
 from dataclasses import fields
-from math import prod
 from typing import Any, NamedTuple
 
 from prophecy.streams import limits as n
@@ -29,17 +28,6 @@ class Field(NamedTuple):
     unit: str
     meaning: str
     missing: bool = False
-
-
-def documented(fields: tuple[Field, ...]) -> str:
-    """Fields as a table of docs/record.md, and the size of the record."""
-    lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
-    for field in fields:
-        shape = " × ".join(map(str, field.shape)) or "1"
-        numbers = f"{shape}{', whole' if field.kind == WHOLE else ''}"
-        limits = f"{field.low:g} … {field.high:g}{' or NaN' if field.missing else ''}"
-        lines.append(f"| `{field.name}` | {numbers} | {limits} | {field.unit} | {field.meaning} |")
-    return "\n".join([*lines, "", f"{8 * sum(prod(field.shape) for field in fields)} bytes in all."])
 
 
 _SOLVED = (len(m.SOLVED),)
@@ -204,7 +192,3 @@ LAYOUTS: dict[str, list[Any]] = {
 } | {"Table": TABLE}
 """The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct. All numbers have eight bytes, so
 both lay them out alike."""
-
-
-if __name__ == "__main__":
-    print(documented(FIELDS), documented(CLOCK_FIELDS), documented(SAMPLE_FIELDS), sep="\n\n")

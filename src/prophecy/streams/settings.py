@@ -40,7 +40,7 @@ class Group:
         usual: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         if set(written) != set(usual):
             raise ValueError(f"settings must be {', '.join(usual)}, got {', '.join(written)}")
-        made: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in written.items()}
+        made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in written.items()}
         groups = {name: type(group).of(made[name]) for name, group in usual.items() if isinstance(group, Group)}
         return cls(**made | groups)
 

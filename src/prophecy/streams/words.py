@@ -1,13 +1,12 @@
 """`Prophecy.explain`: what a stream is predicted from, in words and numbers."""
 
-import re
 from typing import Any
 
 import numpy as np
 
 from prophecy.streams.channels import Channels
 from prophecy.streams.limits import AS_NOISE, DIFFERENCE, ERROR_ROUNDING, QUARTER, THEN, VALUE, WINDOW
-from prophecy.streams.members import BANK, SEASONAL
+from prophecy.streams.members import BANK
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
 
@@ -33,7 +32,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
         "count most:",
     ]
     best = [i for i in np.argsort(-shares)[:MENTIONED] if shares[i] >= 0.01]
-    lines += [f"  {shares[i]:4.0%}  {names()[i]}: {words[1 + i]}" for i in best]
+    lines += [f"  {shares[i]:4.0%}  {members()[i].name}: {words[1 + i]}" for i in best]
     full = float(record["shrink_ahead"][0])
     moved = float(record["change"]) / full if full else 1.0
     if moved <= DOUBTED:
@@ -101,13 +100,3 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
         if share >= settings.alarms.piled and record["same"] + 1 < share * total:
             lines.append(f"{share:.0%} of all values are {value:.6g}, the {word}: the sensor may saturate there.")
     return lines
-
-
-def names() -> tuple[str, ...]:
-    """What each member of the bank predicts from."""
-    found = []
-    for member in members():
-        words = re.sub(r"(\d+) lags", r"the last \1 values", member.name).replace("samples", "values")
-        own = member.degree is not None or member.name in SEASONAL
-        found.append(member.name if own else f"a regression on {words.replace('2 alternations', 'how they alternate')}")
-    return tuple(found)

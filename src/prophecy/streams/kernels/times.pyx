@@ -177,15 +177,6 @@ cdef (double, double, double) forecast_next(
 # Values.
 
 
-cdef double take_step(const Stream* stream, const Table* t, double value) noexcept nogil:
-    """A value of the grid; then seasons if they are due, and the alarm with the value. Returns the steps since the value
-    before."""
-    step(stream.r, stream.ring, t, value)
-    check_if_due(stream.r, stream.ring, t)
-    stream.s.alarm = NAN if isnan(value) else stream.r.alarm
-    return 1.0
-
-
 cdef double take_timed(const Stream* stream, const Table* t, double time, double value, Room* room) noexcept nogil:
     """A value with a stamp (NaN: one step after the value before). Returns the seconds since the value before: 0 where
     it is late, NaN for the first."""
