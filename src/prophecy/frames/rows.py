@@ -170,7 +170,7 @@ def _left_out(ragged: Sequence[Line], rows: int, width: int, asked: Hints) -> li
         return []
     line, cells = ragged[0]
     text = ",".join(map(text_of, cells))[:80]
-    shown = f"row {line} of the file, {len(cells)} cells instead of {width}: {text!r}"
+    shown = f"row {line} of the file, {count(len(cells), 'cell')} instead of {width}: {text!r}"
     if len(ragged) > (1 - MOSTLY) * (rows + len(ragged)) + 1e-9:
         raise ValueError(
             f"{len(ragged):,} of {rows + len(ragged):,} rows have another number of cells than the others, the first "

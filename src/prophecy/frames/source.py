@@ -84,7 +84,7 @@ class TimeColumn:
         name, wrong = " ".join(self.columns), list[tuple[int, str]]()
         times = dates.read([_text(row) for row in numbers], self.style, name, places.tolist(), wrong)[codes]
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
-        return times, Stray(len(rows), count, wrong[:NAMED]).said(name, layout.asked)
+        return times, Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
 
     def numbers(self, times: Times) -> Any:
         """Times as the numbers of the column."""
