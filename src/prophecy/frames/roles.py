@@ -47,7 +47,6 @@ PARTS = {
 USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
 UNNAMED = "Unnamed: "  # what pandas calls columns without a name, with their number
 MOST_KEYS = 8  # columns that are tried as keys, alone and together
-JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 SHOWN = 5  # names of further columns that a message shows
