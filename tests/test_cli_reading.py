@@ -479,7 +479,7 @@ def test_only_the_newest_rows_are_kept_where_so_many_are_asked_for(tmp_path):
             expected = [row for row in rows if row[0] % 2 == parity][-70:]
             assert same(found.sources[key].series.values[:, 0], [row[2] for row in expected])
             assert found.sources[key].series.times.values.tolist() == [row[0] for row in expected]
-        assert found.rows == 3_000
+        assert len(found.table.values) == 3_000
 
 
 def test_keys_keep_the_order_of_their_rows(tmp_path):

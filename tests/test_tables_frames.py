@@ -173,7 +173,7 @@ def test_a_table_of_many_series_is_refused_by_forecast_and_split_by_forecast_man
     long = pd.concat([pd.DataFrame({"shop": shop, "day": days, "sold": sold}) for shop, sold in parts.items()])
     stacked = long.set_index(["shop", "day"])
     for data in (stacked, stacked["sold"], stacked.swaplevel()):
-        with pytest.raises(ValueError, match=r"its index has 'shop' beside the times; .* forecast_many"):
+        with pytest.raises(ValueError, match=r"2 series, by shop; .* forecast_many"):
             prophecy.forecast(data, 3)
         made = prophecy.forecast_many(data, 3, jobs=1)
         assert list(made) == ["a", "b"]
