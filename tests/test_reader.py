@@ -54,6 +54,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "american": (table("Date,Sales", '01/30/2024,"1,234.50"', '01/31/2024,"2,001.00"'), {"Sales": [1234.5, 2001]}, ""),
     "french": (table("jour;v", "2024-01-01;1\u202f234,5", "2024-01-02;7,25"), {"v": [1234.5, 7.25]}, "thousands"),
     "swiss": (table("tag;v", "2024-01-01;1'234.5", "2024-01-02;12.25"), {"v": [1234.5, 12.25]}, "thousands"),
+    "francs by their letters": (
+        table("tag;v", "2024-01-01;CHF 1'234.5", "2024-01-02;CHF 12.25"),
+        {"v": [1234.5, 12.25]},
+        "'CHF'",
+    ),
     "indian": (table("day\tv", "2024-01-01\t12,34,567.5", "2024-01-02\t1,00,000.0"), {"v": [1234567.5, 100000]}, ""),
     "british dates": (table("day,v", "13/02/2024,1", "14/02/2024,2", "15/02/2024,3"), {"v": [1, 2, 3]}, ""),
     "tabs": (table("time\tv", "0\t1", "1\t2"), {"v": [1, 2]}, ""),
@@ -509,7 +514,7 @@ def test_a_keyed_table_is_refused_alike_in_every_format(tmp_path):
         assert by_command_line(str(tmp_path / name), key="shop")[0]["b"][1] == [1, 3, 5, 7, 9, 11]
     with pytest.raises(ValueError, match=r"forecast_many\(data, horizon, key='shop'\)"):
         read(frame)
-    with pytest.raises(ValueError, match="its index has 'shop'"):
+    with pytest.raises(ValueError, match=r"2 series, by shop; .* forecast_many"):
         read(frame.set_index(["shop", "day"]))
 
 

@@ -175,7 +175,7 @@ def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tu
 
 def words(found: Collected) -> str:
     """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
-    facts, many = [count(found.rows, "row")], len(found.sources)
+    facts, many = [count(len(found.table.values), "row")], len(found.sources)
     facts += [f"{many:,} series"] if many > 1 else []
     counted = Counter(fact for source in found.sources.values() for fact in source.series.facts)
     shown = [fact if often == many else f"{fact} ({often:,} series)" for fact, often in counted.most_common(SAID)]

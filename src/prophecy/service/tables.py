@@ -124,7 +124,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         **found,
         "key": roles.key,
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
-        "time_format": None if roles.clock is None or roles.clock.style is None else roles.clock.style.pattern,
+        "time_format": None if roles.clock is None else roles.clock.pattern,
         "values": list(roles.values[:LISTED]),
         "newest_first": len(there) > 1 and bool(there[0] > there[-1]),
         "notes": [*layout.notes, *roles.notes],

@@ -14,10 +14,10 @@ import numpy as np
 from prophecy import _checks, evaluation
 from prophecy._arrays import Array
 from prophecy._forecast import Failure, Forecast
-from prophecy.frames.collect import read, split
+from prophecy.frames.collect import collected, is_table, read
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
-from prophecy.frames.table import unstacked
 from prophecy.tables.forecasting import Asked, Bounds, Progress, Season, shown
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def backtest(
     >>> bool(result.overall()["prophecy"]["mae"] < 1e-6 < result.overall()["drift"]["mae"])
     True
     """
-    if key is not None or unstacked(data)[1]:
-        sources = split(data, key, time, columns, duplicates)
+    if is_table(data):
+        sources = collected(data, Hints(columns or (), key=key or (), duplicates=duplicates), time).sources
     else:
         sources = {"": read(data, time, columns, duplicates)}
     asked = Asked(horizon, level, season, bounds, known, settings)
