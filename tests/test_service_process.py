@@ -287,7 +287,7 @@ def test_a_body_that_has_not_arrived_when_the_service_stops_is_answered_with_503
     assert "stopping" in json.loads(body)["error"]
 
 
-def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(serving):
+def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering_and_its_log_short(serving):
     started = serving()
     host, port = started.url.removeprefix("http://").split(":")
 
@@ -299,6 +299,8 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
             POST + b"Content-Type: application/json\r\nContent-Length: -5\r\n\r\n",
             POST + b"Content-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n",
             POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n",
+            POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            POST + b"Content-Type: text/csv\r\nContent-Length: 100\r\n\r\nkey,value",
             POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + PAGE,
             b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             PAGE[:-2] + b"X: " + b"a" * 100_000,
@@ -316,6 +318,8 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
     asyncio.run(attack())
     found = httpx.get(started.url + "/v1/health").json()
     assert (found["version"], found["series"]) == (__version__, 0)
+    started.stop()
+    assert "Traceback" not in started.process.stderr.read()
 
 
 def test_text_that_is_no_utf_8_ends_its_reader_and_is_logged_without_a_traceback(serving):

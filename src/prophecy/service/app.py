@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 import prophecy
@@ -227,6 +228,8 @@ async def _body(request: Request, core: Core) -> bytes:
     except TimeoutError:
         late = f"the body did not arrive within {settings.body_seconds:g} s"
         raise Problem(408, late, "send smaller batches") from None
+    except ClientDisconnect:  # nobody is there to be answered
+        raise bad("the body broke off", "send it again") from None
     except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
         raise stopping("the service is stopping and the body has not arrived") from None
     finally:
