@@ -47,7 +47,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
    power + (π - power)/64. When n + 1 is a multiple of 64 the growth is multiplied into the factor; if then
    ‖S‖² power > 1e16, every weight is observed once more as it is, with variance v = 1e16/(2 power · features): each
-   singular value s of S becomes s/√(1 + s²/v); if it is not finite,
+   singular value s of S becomes s/√(1 + s²/v); if it is 1e40 or more,
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
    squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
@@ -449,7 +449,7 @@ class Slow:
             self.S[s][:] *= self.growth[s]
             self.growth[s] = 1.0
             size = np.sum(self.S[s] ** 2) * self.power[s]
-            if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
+            if not size < 1e24 * BOUND or abs(readout.sum()) >= 1e100:
                 self.S[s][:], self.begun[s] = 0.0, 0
                 readout[:] = 0.0
                 readout[0] = start

@@ -119,7 +119,6 @@ def smooth(t):
         ("alternating", (0.5, 0.6), DAY, None),
         ("solved_memory", (0.99,) * 7, DAY, None),
         ("clock.off", 0.1, smooth(JITTER), JITTER),
-        ("clock.better", 1e-9, smooth(SLIGHT), SLIGHT),
         ("clock.hole", 0.2, smooth(RANDOM), RANDOM),
     ],
 )

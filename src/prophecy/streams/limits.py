@@ -55,6 +55,3 @@ stamp is. What is left of a hole is passed over."""
 PARTS = 6  # parts in which the typical interval is tried as a step
 FINE, ANOTHER, NONE = range(3)
 """What a check of the grid finds: nothing to do; another grid; none."""
-READINGS = 2
-AS_NOISE, THEN = range(READINGS)
-"""The readings of a stamp off its grid: it is noise; or the value was taken then, on the path of the forecasts."""

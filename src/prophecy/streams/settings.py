@@ -148,9 +148,6 @@ class ClockSettings(Group):
     changed: Share = 0.02
     """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
     of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
-    better: Share = 0.95
-    """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error
-    of forecasts for the grid or less. Half, twice: -0.2, +0.3 %."""
     hole: float = 2.0
     """Typical intervals that must be missing for nothing to be interpolated."""
     apart: Share = 0.5

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, DIFFERENCE, ERROR_ROUNDING, QUARTER, THEN, VALUE, WINDOW
+from prophecy.streams.limits import DIFFERENCE, ERROR_ROUNDING, QUARTER, VALUE, WINDOW
 from prophecy.streams.members import BANK
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
@@ -75,13 +75,13 @@ def _counted(number: float, unit: str) -> str:
 def _about_time(stream: Channels) -> list[str]:
     if not stream.stamped:
         return []
-    step, errors = _counted(stream.dt, "seconds"), stream.samples["reading"][0]
+    step = _counted(stream.dt, "seconds")
     if stream.clocks["irregular"][0]:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
     if stream.samples["compared"][0] <= QUARTER:
         return [f"Times lie on a grid of {step}."]
-    true = errors[THEN] < stream.settings.clock.better * errors[AS_NOISE]
-    how = "values are corrected for having been taken at these very times" if true else "that is taken for noise"
+    came, told = stream.samples["beside"][0]
+    how = "values are corrected for having been taken at these very times" if came > 0.5 * told else "that is taken for noise"
     return [f"Times lie on a grid of {step}. They jitter, and {how}."]
 
 
