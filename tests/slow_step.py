@@ -62,7 +62,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    first), for z and each alternation: e ← A (e - x₁ d) and e ← d - a e from 0 on, which are added to them.
 7. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
    the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
-   times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
+   times 1 - a. count += 1; mean += (u - mean) max(0.001, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
@@ -470,7 +470,7 @@ class Slow:
         self.alternation = du - POLES * self.alternation
         self.feature[112:114] = self.alternation * (1 - POLES)
         self.count = self.count + 1
-        self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
+        self.mean = self.mean + (u - self.mean) * max(1e-3, 1.0 / self.count)
         self.feature[114] = self.mean - u
         self.last = u
         for s, (numbers, _, start) in enumerate(SOLVED):

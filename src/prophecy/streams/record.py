@@ -83,7 +83,6 @@ FIELDS = (
     Field("alarm", REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", WHOLE, (), 0, n.MOST, "samples", "values ranked so far"),
     Field("alarm_error", REAL, (), 0, n.MOVED, "signal", "mean absolute error of all forecasts"),
-    Field("alarm_exact", WHOLE, (), 0, n.MOST, "samples", "exact predictions in a row until now"),
     Field("slow_mean", REAL, (n.SLOW,), -n.MOVED, n.MOVED, "signal, logs", "slow means of level, spread and noise"),
     Field("slow_centre", REAL, (n.SLOW,), -n.MOVED, n.MOVED, "signal, logs", "where each usually is"),
     Field("slow_square", REAL, (n.SLOW,), 0, n.SQUARED, "signal², logs²", "mean square of its distance from there"),

@@ -51,7 +51,7 @@ def table(settings: Settings) -> NDArray[np.void]:
         for j, member in enumerate(fixed[m.SHORTS + i * m.LONGS :][: m.LONGS]):
             advance[i, :, m.ORDER + j] = pair.A.T @ member.ahead
             t["long_slope"][i, : len(member.slope), j] = member.slope
-    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
+    t["prior"] = prior(settings.prior_solved, settings.seasons.bank)
     t["averaging"] = [averaging(member.window) for member in fixed]
     t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / np.array([member.window for member in fixed]))
     t["sloped"] = [len(member.slope) > 0 for member in fixed]

@@ -81,14 +81,15 @@ def _about_time(stream: Channels) -> list[str]:
     if stream.samples["compared"][0] <= QUARTER:
         return [f"Times lie on a grid of {step}."]
     came, told = stream.samples["beside"][0]
-    how = "values are corrected for having been taken at these very times" if came > 0.5 * told else "that is taken for noise"
+    true = came > 0.5 * told
+    how = "values are corrected for having been taken at these very times" if true else "that is taken for noise"
     return [f"Times lie on a grid of {step}. They jitter, and {how}."]
 
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:
     lines = []
     rests, tick = record["alarm_weight"][DIFFERENCE][0], record["alarm_middle"][DIFFERENCE][:2]
-    repeat = tick[0] == 0.0 and rests * settings.alarms.repeating >= record["alarm_seen"] >= WINDOW
+    repeat = tick[0] == 0.0 and rests * settings.stuck >= record["alarm_seen"] >= WINDOW
     if repeat and tick[1] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {tick[1]:.6g}; no interval is narrower than one.")
     if record["same"] >= settings.stuck:

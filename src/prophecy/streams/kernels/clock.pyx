@@ -103,29 +103,30 @@ cdef bint _check_due(long long count) noexcept nogil:
     return count >= 3 and odd <= 3
 
 
-cdef (long long, double) check_grid(const Clock* c, const Table* t) noexcept nogil:
-    """Whether the stamps still fit the grid, if a check is due; where not, also the step to go on with."""
+cdef (double, bint) check_grid(const Clock* c, const Table* t) noexcept nogil:
+    """Where the stamps do not fit the grid, when a check is due: the step to go on with, and whether times are irregular
+    then. Else 0."""
     cdef double times[HALF]
     if not _check_due(c.count):
-        return FINE, 0.0
+        return 0.0, False
     cdef bint young = c.count <= RECENT
     cdef bint fine = c.irregular == 0 and c.off <= t.clock.irregular and c.coarse < QUARTER
     if fine and not (young and c.given == 0):
-        return FINE, 0.0
+        return 0.0, False
     n = min(c.count, HALF)
     for i in range(n):
         times[i] = c.recent[(c.count - n + i) % RECENT]
     found, miss = fit_grid(t, times, n)
     if not found > 0.0:
-        return FINE, 0.0  # a clock that was set far leaves stamps that float64 does not tell apart
+        return 0.0, False  # a clock that was set far leaves stamps that float64 does not tell apart
     found = min(found, 2.0 * LARGEST_TIME)  # stamps lie no farther apart
     cdef bint regular = miss < t.clock.close
     cdef bint same = fabs(log(found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
-        return ANOTHER if c.irregular else FINE, found
+        return found if c.irregular else 0.0, False
     if not regular and (n < EIGHTH or (c.irregular and same)):
-        return FINE, 0.0
-    return ANOTHER if regular else NONE, found
+        return 0.0, False
+    return found, not regular
 
 
 cdef void sort_numbers(double* x, long long count) noexcept nogil:

@@ -37,7 +37,7 @@ cdef void fill_features(
             for j in range(9):
                 features[j] = 0.0
             continue
-        final = max(min(first - 1 + t.seasonal.averaged, truncated((available - 2) / period)), first)
+        final = max(min(first - 1 + t.seasons.averaged, truncated((available - 2) / period)), first)
         for j in range(3):
             total, ago = 0.0, 0 if j == 0 else horizon - 1 + j
             for b in range(first, final + 1):
@@ -133,7 +133,7 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     for s in range(2):
         before = r.season_periods[s]
         # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
-        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
+        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasons.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     r.season_check = next_check(r.count)
@@ -144,7 +144,7 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     if on and changed:
         replay(r, ring, t, r.count, min(r.count, RING), 1)
     if on and others:  # those of periods that are merely known better now count for as much as they did
-        wake(r, t.seasonal.joined)
+        wake(r, t.seasons.joined)
     elif was_on and not on:
         wake(r, 1.0)
     if on:

@@ -182,9 +182,9 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     c.recent[c.count % RECENT] = c.last = at
     c.count += 1
     c.walked = max(c.walked - EARNED, <long long> 0)
-    verdict, dt = check_grid(c, t)
-    if verdict != FINE:
-        start_grid_over(stream, t, verdict, dt, room)
+    dt, irregular = check_grid(c, t)
+    if dt > 0.0:
+        start_grid_over(stream, t, dt, irregular, room)
     return passed
 
 
@@ -302,7 +302,7 @@ cdef void _fill_places(
 
 
 cdef void start_grid_over(
-    const Stream* stream, const Table* t, long long verdict, double dt, Room* room
+    const Stream* stream, const Table* t, double dt, bint irregular, Room* room
 ) noexcept nogil:
     """Go on as `check_grid` found, with steps of dt: on another grid, or interpolated to it. Where the step has changed, what was learned
     per step is void, and the values kept are taken in anew."""
@@ -311,7 +311,7 @@ cdef void start_grid_over(
     if not anew and c.irregular and (c.last - c.grid) / c.dt > 0.5:
         take_step(stream, t, s.value[(c.count - 1) % RECENT])
     c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0  # the step is that of the last stamps
-    c.dt, c.grid, c.irregular, c.off, c.coarse = dt, c.last, verdict == NONE, 0.0, 0
+    c.dt, c.grid, c.irregular, c.off, c.coarse = dt, c.last, irregular, 0.0, 0
     s.compared, s.beside[0], s.beside[1] = 0, 0.0, 0.0
     if not anew and r.count > 0:
         return
