@@ -96,7 +96,7 @@ cdef class Farther:
         memcpy(row.feature, bank.feature, sizeof(row.feature))
         self.read_features(row.feature, bank.count)
         predict_solved(r, t, 0, AWAKE, r.learned)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         row.last, row.start = newest, bank.last
         r.prediction[COPIED] = r.prediction[ROLLED] = newest - row.start
         if self.horizon <= t.ahead.rolled:

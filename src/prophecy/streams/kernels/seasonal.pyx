@@ -50,14 +50,6 @@ cdef void fill_features(
             features[6 + j] = total / (final + 1 - first) - newest
 
 
-cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
-    """The seasonal members' predictions of the next change, from the features."""
-    predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
-    for s in range(2):
-        mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
-        r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
-
-
 # When seasons are looked for, and whether the members run.
 
 
@@ -81,7 +73,7 @@ cdef void replay(
         fill_features(r, ring, t, then, available - ago, horizon)
         for lag in range(1, 7):
             r.feature[lag] = ring[(then - 1 - lag) % RING] - newest
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         if ago <= LONGEST // 8:
             learn_mixture(
                 weights + BANK, r.scale + BANK, r.peak + BANK, r.last_peak + BANK, r.prediction + BANK,
@@ -149,5 +141,5 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
         wake(r, 1.0)
     if on:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, False)

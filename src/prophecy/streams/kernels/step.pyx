@@ -133,7 +133,7 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
     ring[(r.count - 1) % RING] = value
     if r.season_on == 1:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, filled)
 
 
