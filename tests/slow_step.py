@@ -66,7 +66,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
-   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on three more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before

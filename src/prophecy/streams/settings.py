@@ -57,8 +57,8 @@ def _check_number(name: str, value: Any, kind: str) -> None:
 
 @dataclass(frozen=True)
 class SeasonSettings(Group):
-    """What is proposed as a season (`kernels/periods.pyx`), and the members that use it (`kernels/seasonal.pyx`). Shares
-    are of the power of a series; half and twice is what they do to the mean absolute error on the columns of ETTh1."""
+    """What is a season (`kernels/periods.pyx`), and the members that use it (`kernels/seasonal.pyx`). Shares are of the
+    power of a series; half and twice is what they do to the mean absolute error on the columns of ETTh1."""
 
     least: Share = 0.05
     """Share that a season explains, at least; of values less their line twice that. Half, twice: 0.0, +0.2 %."""
@@ -233,8 +233,8 @@ class Settings(Group):
 
     # Sensors.
     stuck: int = 16
-    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest. Values repeat where one difference
-    in as many was 0, which continuous values never do."""
+    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest. Values repeat where one
+    difference in as many was 0, which continuous values never do."""
 
     # Parts with settings of their own.
     seasons: SeasonSettings = SeasonSettings()

@@ -98,27 +98,23 @@ cdef Record* walked_on(const Stream* stream, const Table* t, long long steps, Ro
     return &room.record
 
 
-cdef double along(const Record* r, const Table* t, long long top, long long points, double at) noexcept nogil:
-    """The polynomial through the forecast for place `top` and the values before it, at this place."""
+cdef double along(const Record* r, const Table* t, long long top, double at) noexcept nogil:
+    """The cubic through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    for i in range(points):
+    for i in range(POINTS):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    return through(x, y, points, at)
+    return through(x, y, POINTS, at)
 
 
-cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
-    """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
-    about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
+cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`; and how far from it the newest sample lies, at irregular times."""
     c, s, off = stream.c, stream.s, 0.0
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     if c.irregular and newest > 1e-9:
-        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
+        off = s.known - along(stream.r, t, 1, min(newest, 1.0))
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    r = walked_on(stream, t, top - 1, room)
-    ahead = min(max(ahead, top - 1.0), <double> top)
-    path = along(r, t, top, POINTS, ahead)
-    return path, fabs(path - along(r, t, top, 2, ahead)), off
+    return along(walked_on(stream, t, top - 1, room), t, top, min(max(ahead, top - 1.0), <double> top)), off
 
 
 cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
@@ -134,7 +130,7 @@ cdef (double, double, double) forecast_next(
     """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late, and
     before the first value (with a score of 0)."""
     r, c, s = stream.r, stream.c, stream.s
-    at, more = when(c, t, time), 0.0
+    at = when(c, t, time)
     if isnan(at):
         return NAN, NAN, NAN
     if r.count == 0:
@@ -144,18 +140,16 @@ cdef (double, double, double) forecast_next(
         # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
         mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
     elif c.irregular or fabs(offset) > t.clock.off:
-        mean, bent, off = path_at(stream, t, at, room)
+        mean, off = path_at(stream, t, at, room)
         mean += off * share_of(s.beside, 0.0)
-        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
         wider = widening(r, c, s, t, at)
     else:
         r = walked_on(stream, t, truncated(steps) - 1, room)
         mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
         mean += offset * (mean - r.lag[0]) * share_of(s.beside, 0.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
-    half = max(half_width(r, t, normal) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
-    error = copysign(max(fabs(value - mean) - more, 0.0), value - mean)
-    return mean, half, NAN if isnan(value) else surprise_of(r, t, error, wider)
+    half = max(half_width(r, t, normal) * wider, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean, wider)
 
 
 # Values.
@@ -206,9 +200,7 @@ cdef bint came_before(const Stream* stream, const Table* t, double time, double 
         if c.recent[i] == time and (s.value[i] == value or isnan(s.value[i]) and isnan(value)):
             return True
     ago = _behind(stream, t, time)
-    if ago < 0 or is_missing(r, ago):
-        return ago >= 0 and isnan(value)
-    return stream.ring[(r.count - 1 - ago) % RING] == value
+    return ago >= 0 and (isnan(value) if is_missing(r, ago) else stream.ring[(r.count - 1 - ago) % RING] == value)
 
 
 cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
@@ -257,7 +249,7 @@ cdef double take_sample(
     s.alarm = NAN
     if not isnan(value):
         s.alarm = 0.0
-        path, _, off = path_at(stream, t, time, room)
+        path, off = path_at(stream, t, time, room)
         wider, error = widening(r, c, s, t, time), value - path - off * share_of(s.beside, 0.0)
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
