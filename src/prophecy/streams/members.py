@@ -91,8 +91,7 @@ sleep until there is a season. A further member is one more line here and its fo
 the record's layout and the rest follow."""
 
 AWAKE = sum(member.start != SEASON for member in SOLVED)
-SEASONAL = ("what the shorter season did on the mean", "what the longer season did on the mean")
-"""Solved members that never sleep; and two that sleep and are not solved, the seasonal differences."""
+"""Solved members that never sleep."""
 
 # What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
 SHORT = sorted(
@@ -101,7 +100,7 @@ SHORT = sorted(
 SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
 FIXED = SHORTS + LONGS * len(WINDOWS)
 BANK = FIXED + AWAKE
-MEMBERS = FIXED + len(SOLVED) + len(SEASONAL)
+MEMBERS = FIXED + len(SOLVED)
 AHEAD_MEMBERS = MEMBERS - FIXED + 2
 """Constructed members, those that never sleep (the bank), and all of them, the sleeping ones last. Farther ahead:
 those that are not constructed, the copy and the bank rolled on."""

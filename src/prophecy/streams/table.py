@@ -26,16 +26,9 @@ def _put_settings(into: Any, settings: Group) -> None:
             into[field.name] = value
 
 
-@lru_cache(maxsize=64)
-def between(level: float) -> tuple[int, float]:
-    """A level among the tracked ones: the quantile above it, and how far it is there from the one below, or from 0.
-
-    Straight lines over the normal quantiles; beyond the last one in proportion to it, and more than 1.
-    """
-    normal = float(ndtri((1.0 + level) / 2.0))
-    above = min(int(np.searchsorted(m.NORMAL, normal)), len(m.NORMAL) - 1)
-    start = m.NORMAL[above - 1] if above > 0 and normal <= m.NORMAL[above] else 0.0
-    return above, (normal - start) / (m.NORMAL[above] - start)
+def between(level: float) -> float:
+    """The normal quantile that a level is known by: this share of all normal values lies between minus it and it."""
+    return float(ndtri((1.0 + level) / 2.0))
 
 
 @lru_cache(maxsize=16)
@@ -58,7 +51,7 @@ def table(settings: Settings) -> NDArray[np.void]:
         for j, member in enumerate(fixed[m.SHORTS + i * m.LONGS :][: m.LONGS]):
             advance[i, :, m.ORDER + j] = pair.A.T @ member.ahead
             t["long_slope"][i, : len(member.slope), j] = member.slope
-    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
+    t["prior"] = prior(settings.prior_solved, settings.seasons.bank)
     t["averaging"] = [averaging(member.window) for member in fixed]
     t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / np.array([member.window for member in fixed]))
     t["sloped"] = [len(member.slope) > 0 for member in fixed]

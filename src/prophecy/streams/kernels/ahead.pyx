@@ -16,8 +16,8 @@ cdef struct Waiting:
 
 
 cdef class Farther:
-    """streams: the bank, one stream without timestamps; record (1,): what predicts h ahead; place: where the level lies
-    (`table.between`)."""
+    """streams: the bank, one stream without timestamps; record (1,): what predicts h ahead; normal: the
+    normal quantile of the level (`table.between`)."""
 
     cdef Streams streams
     cdef object record, rows
@@ -26,14 +26,14 @@ cdef class Farther:
     cdef const Table* t
     cdef Waiting* waiting
     cdef long long horizon
-    cdef Where where
+    cdef double normal
     cdef double copied, excess, pending  # errors of copying, how much larger ours are, what may be added to that
 
-    def __cinit__(self, Streams streams, record, place, long long horizon):
+    def __cinit__(self, Streams streams, record, double normal, long long horizon):
         self.streams, self.record, self.horizon = streams, record, horizon
         self.rows = bytearray(horizon * sizeof(Waiting))
         self.bank, self.far, self.t = streams.row(0), records_of(record, 1), streams._table
-        self.waiting, self.where = <Waiting*> PyByteArray_AS_STRING(self.rows), where_of(place)
+        self.waiting, self.normal = <Waiting*> PyByteArray_AS_STRING(self.rows), normal
         for k in range(horizon):
             self.waiting[k].mixed = NAN
 
@@ -64,7 +64,7 @@ cdef class Farther:
         if isnan(expected):
             return
         self.pending -= fabs(expected - row.last)
-        out[1] = max(half_width(r, t, &self.where), spacing(fabs(expected)))
+        out[1] = max(half_width(r, t, self.normal), spacing(fabs(expected)))
         out[2] = surprise(r, t, value - expected)
         if isnan(value):
             return
@@ -96,7 +96,7 @@ cdef class Farther:
         memcpy(row.feature, bank.feature, sizeof(row.feature))
         self.read_features(row.feature, bank.count)
         predict_solved(r, t, 0, AWAKE, r.learned)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         row.last, row.start = newest, bank.last
         r.prediction[COPIED] = r.prediction[ROLLED] = newest - row.start
         if self.horizon <= t.ahead.rolled:

@@ -38,19 +38,19 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
         r.quantile[l] = min(max(q, LOWEST), HIGHEST)
 
 
-cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
-    """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
-    the power law of the tail."""
+cdef double half_width(const Record* r, const Table* t, double normal) noexcept nogil:
+    """Half the width of an interval one step ahead that would reach this normal quantile on either side: straight lines
+    between the tracked quantiles, beyond the last one the power law of the tail."""
     if r.learned == 0:
         return INFINITY
-    upper, lower = 0.0, 0.0
-    for l in range(where.above + 1):
-        lower = upper
-        upper = max(upper, r.quantile[l])
-    if where.part > 1.0:
-        rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
-        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
-    return (lower + (upper - lower) * where.part) * usual_error(r, t)
+    knot, before, start = 0.0, 0.0, 0.0
+    for l in range(LEVELS):
+        before, knot = knot, max(knot, r.quantile[l])
+        if normal <= NORMAL[l]:
+            return (before + (knot - before) * ((normal - start) / (NORMAL[l] - start))) * usual_error(r, t)
+        start = NORMAL[l]
+    rare = erfc(normal / sqrt(2.0))
+    return knot * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
 
 
 cdef double surprise(const Record* r, const Table* t, double error) noexcept nogil:

@@ -66,7 +66,7 @@ cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, 
     other than at the newest value, both sides are known."""
     period = r.season_periods[0]
     wide = max(1.0, floor(period / 24.0 + 0.5))
-    seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
+    seasons = min(t.seasons.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
     if r.season_on == 0 or seasons < 1 or period <= 2.0 * wide:
         return alone
     _, bank = mixed(r.weight, r.scale, r.prediction, BANK)

@@ -165,8 +165,8 @@ cdef double resting(const Record* r) noexcept nogil:
 
 
 cdef bint repeats_exactly(const Record* r, const Table* t) noexcept nogil:
-    """Whether values repeat: one difference in `repeating` was exactly 0, which continuous values never are."""
-    return r.alarm_seen >= WINDOW and resting(r) * t.alarms.repeating >= r.alarm_seen
+    """Whether values repeat: one difference in `stuck` was exactly 0, which continuous values never are."""
+    return r.alarm_seen >= WINDOW and resting(r) * t.stuck >= r.alarm_seen
 
 
 cdef double resolution(const Record* r, const Table* t) noexcept nogil:

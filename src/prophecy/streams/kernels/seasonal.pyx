@@ -37,7 +37,7 @@ cdef void fill_features(
             for j in range(9):
                 features[j] = 0.0
             continue
-        final = max(min(first - 1 + t.seasonal.averaged, truncated((available - 2) / period)), first)
+        final = max(min(first - 1 + t.seasons.averaged, truncated((available - 2) / period)), first)
         for j in range(3):
             total, ago = 0.0, 0 if j == 0 else horizon - 1 + j
             for b in range(first, final + 1):
@@ -48,14 +48,6 @@ cdef void fill_features(
                 if b == min(first + 1, final):
                     features[3 + j] = value - newest
             features[6 + j] = total / (final + 1 - first) - newest
-
-
-cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
-    """The seasonal members' predictions of the next change, from the features."""
-    predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
-    for s in range(2):
-        mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
-        r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
 
 
 # When seasons are looked for, and whether the members run.
@@ -81,7 +73,7 @@ cdef void replay(
         fill_features(r, ring, t, then, available - ago, horizon)
         for lag in range(1, 7):
             r.feature[lag] = ring[(then - 1 - lag) % RING] - newest
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         if ago <= LONGEST // 8:
             learn_mixture(
                 weights + BANK, r.scale + BANK, r.peak + BANK, r.last_peak + BANK, r.prediction + BANK,
@@ -129,12 +121,10 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     free(search)
     cdef bint was_on = r.season_on == 1
     cdef bint changed = not was_on
-    cdef bint others = not was_on
     for s in range(2):
         before = r.season_periods[s]
-        # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
-        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
-        others = others or fabs(periods[s] - before) > 0.05 * before
+        # A sixtieth of a period over the seasons averaged is noticed.
+        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasons.averaged)
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     r.season_check = next_check(r.count)
     # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
@@ -143,11 +133,10 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     r.season_on = 1 if on else 0
     if on and changed:
         replay(r, ring, t, r.count, min(r.count, RING), 1)
-    if on and others:  # those of periods that are merely known better now count for as much as they did
-        wake(r, t.seasonal.joined)
+        wake(r, t.seasons.joined)
     elif was_on and not on:
         wake(r, 1.0)
     if on:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, False)

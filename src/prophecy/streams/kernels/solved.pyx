@@ -92,7 +92,7 @@ cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
         phi[i] = 0.0
     r.growth[s] = 1.0
     size *= r.power[s]
-    if not (isfinite(size) and fabs(total) < 1e100):
+    if not (size < 1e24 * BOUND and fabs(total) < 1e100):  # float64 could not tell what an observation leaves of it
         start_solved(r, t, s, s + 1)
     elif size > BOUND:
         for i in range(t.used[s]):

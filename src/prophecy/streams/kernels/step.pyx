@@ -126,14 +126,14 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
         r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
         r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
     r.count += 1
-    r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
+    r.mean += (value - r.mean) * max(1.0 - t.forgetting[0], 1.0 / r.count)
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
     predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
     if r.season_on == 1:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, filled)
 
 
