@@ -188,7 +188,8 @@ class Column:
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
-        values, stray, mixed, absent = np.full(len(cells), np.nan), Stray(), "", self.asked.absent
+        values, mixed, absent = np.full(len(cells), np.nan), "", self.asked.absent
+        stray = Stray(what=f"numbers in {style.unit!r}" if style.unit else "numbers")
         for place, cell in enumerate(map(text_of, cells)):
             if is_missing(cell, absent):
                 continue
