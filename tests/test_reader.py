@@ -119,6 +119,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "dashes": (daily([*PLAIN[:5], "---", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a question mark": (daily([*PLAIN[:5], "?", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "excel's errors": (daily([*PLAIN[:5], "#DIV/0!", *PLAIN[6:]]), {"v": WITHOUT}, ""),
+    "excel's word for nothing": (daily([*PLAIN[:5], "#N/A", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "the word for nothing": (daily([*PLAIN[:5], "n/a", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a bad first row": (daily(["bad", *PLAIN[1:]]), {"v": NUMBERS[1:]}, "'bad' (row 1)"),
     "a total": (daily(PLAIN) + "Total,96\n", {"v": NUMBERS}, "'Total' (row 13)"),
