@@ -197,7 +197,7 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
 def _read_known(path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
-    known = made.table(next(iter(found.sources.values())))
+    known, _ = made.table(next(iter(found.sources.values())))
     facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
     say(f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
     return made
