@@ -350,6 +350,7 @@ HOPELESS = {
     '{"v": ' + "9" * 401 + "}\n": "digits",
     "[" * 100_000: "not JSON",
     "[1, 2]": "array of objects",
+    '{"v": [1, 2, 3]}': "no values, or lists of them; write an object for each row",
 }
 
 

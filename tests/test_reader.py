@@ -104,6 +104,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         {"v": [1.5, 2.5, 0.5]},
         "'Nr' left out, for counting rows",
     ),
+    "machines that never speak at once": (
+        daily([f"{cell},m{n % 2}" for n, cell in enumerate(PLAIN)], "day,v,machine"),
+        {"v": NUMBERS},
+        "if 'machine' tells series apart, say --key 'machine'",
+    ),
     "two columns of whole numbers": (table("a,b", "1,5", "2,7", "9,3"), {"a": [1, 2, 9], "b": [5, 7, 3]}, ""),
     "one bad cell": (daily(ODD), {"v": WITHOUT}, "1 cell of 'v' taken as missing: 'bad' (row 6)"),
     "a number for Python alone": (
@@ -114,6 +119,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "dashes": (daily([*PLAIN[:5], "---", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a question mark": (daily([*PLAIN[:5], "?", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "excel's errors": (daily([*PLAIN[:5], "#DIV/0!", *PLAIN[6:]]), {"v": WITHOUT}, ""),
+    "excel's word for nothing": (daily([*PLAIN[:5], "#N/A", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "the word for nothing": (daily([*PLAIN[:5], "n/a", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a bad first row": (daily(["bad", *PLAIN[1:]]), {"v": NUMBERS[1:]}, "'bad' (row 1)"),
     "a total": (daily(PLAIN) + "Total,96\n", {"v": NUMBERS}, "'Total' (row 13)"),

@@ -108,7 +108,8 @@ class _Shown:
         self.done += 1
         if len(self.panels) < MOST:
             self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
-            self.remarks.append(f"{title}: " + " ".join(line.strip() for line in made.explain().splitlines()))
+            first, *notes = map(str.strip, made.explain().splitlines())
+            self.remarks.append(" ".join([f"{title}: {first}.", *notes]))
         values = np.stack([np.asarray(part, np.float64) for part in (made.point, made.lower, made.upper)])
         rows = f"{len(source.series.values) - source.series.filled:,}"
         for name, part in zip(source.names, values.reshape(3, len(values[0]), -1).T, strict=True):
@@ -196,7 +197,7 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
 def _read_known(path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
-    known = made.table(next(iter(found.sources.values())))
+    known, _ = made.table(next(iter(found.sources.values())))
     facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
     say(f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
     return made

@@ -83,11 +83,6 @@ def text_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
-def texts_of(cells: Sequence[Any]) -> list[str]:
-    """`text_of` of all cells; text alone, as of a CSV, is read at once."""
-    return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
-
-
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
     texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
@@ -188,7 +183,8 @@ class Column:
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
-        values, stray, mixed, absent = np.full(len(cells), np.nan), Stray(), "", self.asked.absent
+        values, mixed, absent = np.full(len(cells), np.nan), "", self.asked.absent
+        stray = Stray(what=f"numbers in {style.unit!r}" if style.unit else "numbers")
         for place, cell in enumerate(map(text_of, cells)):
             if is_missing(cell, absent):
                 continue
@@ -200,8 +196,8 @@ class Column:
             stray.add(place + 1, cell)
             other = "," if style.decimal == "." else "."
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
-                point, comma = (cell, "1,5") if other == "." else ("1.5", cell)
-                mixed = two_ways(self.name, point, comma, self.asked.ways("decimal", other))
+                seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
+                mixed = two_ways(self.name, seen["."], seen[","], self.asked.ways("decimal", other))
         return values, stray, mixed
 
     @cached_property
@@ -305,8 +301,6 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     for name, found in marks.items():
         if columns[name].kind != "number":
             continue
-        if "." in found and "," in found and asked.decimal is None:
-            raise ValueError(two_ways(name, found["."], found[","], asked.ways("decimal", ",")))
         decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
         styles.append(column_style(judged[name], decimal))
         columns[name].style = styles[-1]

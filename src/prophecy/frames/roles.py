@@ -108,8 +108,12 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
             advice = empty if nearest is None else layout[nearest].why_text()
             raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
         for why, unused in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
-            left = [repr(name) for name in others if layout[name].kind in unused]
-            notes += [f"column{'s' * (len(left) > 1)} {', '.join(left)} left out: {why}"] if left else []
+            left = [name for name in others if layout[name].kind in unused]
+            names = ", ".join(map(repr, left))
+            notes += [f"column{'s' * (len(left) > 1)} {names} left out: {why}"] if left else []
+            again = [name for name in left if 1 < len({*layout[name].texts}) <= len(layout[name].texts) / 2]
+            if again and not keys and "text" in unused:
+                notes.append(f"if {again[0]!r} tells series apart, {ways.keyed(again[0])}")
     for name in values:
         if name in taken:
             raise ValueError(

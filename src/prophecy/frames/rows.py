@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any
 
 from prophecy.frames import dates
-from prophecy.frames.columns import JUDGED, Form, Hints, Layout, described, kind_of, text_of, texts_of
+from prophecy.frames.columns import JUDGED, Form, Hints, Layout, described, kind_of, text_of
 from prophecy.frames.names import count, printable
 from prophecy.frames.numbers import MOSTLY, is_missing, is_number
 from prophecy.frames.opening import Opened, encoding_of
@@ -157,7 +157,8 @@ def of_rows(
     while lines := list(islice(below, max(1, AT_ONCE // width))):
         ragged += [line for line in lines if len(line[1]) != width]
         for part, cells in zip(parts, zip(*(row for _, row in lines if len(row) == width), strict=True), strict=False):
-            part.append(pa.array(texts_of(cells), pa.string()))
+            as_text = str.strip if {*map(type, cells)} == {str} else text_of  # the cells of a CSV are text alone
+            part.append(pa.array([*map(as_text, cells)], pa.string()))
     table = nw.from_native(pa.table([pa.chunked_array(part, pa.string()) for part in parts], names), eager_only=True)
     kinds = ["number" if found and found <= {int, float} else "" for found in typed]
     layout = described(path, table, asked, kinds, form)

@@ -36,7 +36,7 @@ class Regressors:
             return None
         if not is_table(self._known):
             return _row_by_row(self._known, source, horizon)
-        _, by_name = self._table(source)
+        _, by_name = self.table(source)
         mine = by_name.get("", by_name.get(as_text(source.key)))
         if mine is None:
             which = f"{', '.join(source.kind.key)} = {source.key!r}"
@@ -47,12 +47,9 @@ class Regressors:
             return _row_by_row(mine.series.values, source, horizon, mine.names)
         return _by_time(mine, times, source, own, horizon)
 
-    def table(self, source: Source) -> Table:
-        """The table they are in, read as one beside a series."""
-        return self._table(source)[0]
-
-    def _table(self, source: Source) -> tuple[Table, dict[str, Source]]:
-        """By the time and keys of a series, where it has such columns; and its rows by key, "" alone without one."""
+    def table(self, source: Source) -> tuple[Table, dict[str, Source]]:
+        """The table they are in, by the time and keys of a series where it has such columns; and its rows by key, ""
+        alone without one."""
         kind = source.kind
         # Without times, numbers such as hours are regressors; an index is found as one.
         time = "" if source.series.times is None else None if kind.as_index else kind.time
