@@ -1,4 +1,4 @@
-"""Whether a file is one that a fleet could have left: its schema row by row, facts, log, streams and events.
+"""Whether a file is one that a fleet could have written: its schema row by row, facts, log, streams and events.
 
 Read once, when the file is opened. What contradicts the file as a whole refuses it; a stream of which only its own row
 is wrong is set aside. The states themselves are checked when they are read (`slots`).
@@ -54,7 +54,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
 
 
 def odd_schema(found: Iterable[tuple[Any, ...]]) -> list[str]:
-    """Names of what is not in the schema as we make it, or missing there. found: rows of sqlite_master."""
+    """Names in the schema that are not as we make them, or are missing. found: rows of sqlite_master."""
     rows = list(found)
     odd = {row[1] for row in {row[:4] for row in rows} ^ {*SCHEMA, *_OWN}}
     names, pages = [row[1] for row in rows], [row[4] for row in rows]

@@ -119,7 +119,7 @@ def _json(content: Any) -> Response:
 
 
 async def _written(columns: dict[str, list[Any]], as_rows: bool, most: int) -> bytes:
-    """Answers as JSON, by columns or so many rows at a time: nobody else is served while a piece is written."""
+    """Answers as JSON, by columns or so many rows at a time: no other request is served while a piece is written."""
     pieces: Iterable[Any] = ({name: column} for name, column in columns.items())
     if as_rows:
         starts = range(0, len(columns["key"]), most)
