@@ -65,7 +65,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    times 1 - a. count += 1; mean += (u - mean) max(0.001, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
-   one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
+   one readout · φ, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
    Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on three more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
@@ -81,8 +81,8 @@ quantiles along straight lines over the normal quantiles of their levels (0.5, 0
 max(tail, ξ₀). W = 1 if h = 1. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
 `gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
 least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
-is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
-> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
+is at most |R| + ρ(h) + q √h (and no less, if h > 131 072).
+A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
 erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and 15, and is at
 most log10(1 + learned) or, unless √error_scale ≤ 1e-15 |last| + √1e-200, learned/`decade` if that is more; and where
 values repeat at most -log10 p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c
@@ -348,8 +348,6 @@ class Slow:
         if known and self.learned:
             widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
             wide = widest if h > 2**17 else min(wide, widest)
-        if (seen >= octave).any():
-            wide = min(wide, after[seen >= octave][0])
         return max(wide / one, 1.0)
 
     def learn(self, u, error, p, resting):
@@ -476,8 +474,7 @@ class Slow:
         for s, (numbers, _, start) in enumerate(SOLVED):
             phi = self.feature[numbers]
             needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
-            farthest = S.farthest * np.sqrt(phi @ phi)
-            said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
+            said = self.readout[s, : len(numbers)] @ phi
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction[:MEMBERS] = np.concatenate(ahead)
         shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)

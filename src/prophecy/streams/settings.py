@@ -74,7 +74,7 @@ class SeasonSettings(Group):
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %. Half,
     twice: +0.4, -0.4 %."""
-    bank: Share = 0.3
+    bank: Share = 0.58
     joined: Share = 0.8
     """Share of all others in the prior while seasonal members are awake, and their weight when these wake; the seasonal
     members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""
@@ -178,7 +178,7 @@ class Settings(Group):
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a
     jump is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Half, twice: +0.8, +0.5 %."""
     shrink_discount: Share = 0.99
-    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.py`):
+    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.pyx`):
     100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less. Half, twice: -0.1, +0.1 %."""
     prior_solved: float = 4.0
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few. Half, twice:
@@ -194,8 +194,6 @@ class Settings(Group):
     equations: float = 1.5
     """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined.
     Half, twice: +0.2, +0.6 %."""
-    farthest: float = 4.0
-    """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
 
     # What is believed.
     doubtful: Share = 1e-4

@@ -1,6 +1,6 @@
 """The constants of the step in one record, for compiled code: what follows from the members, and all settings."""
 
-from dataclasses import fields
+from dataclasses import astuple, fields
 from functools import lru_cache
 from typing import Any
 
@@ -13,17 +13,7 @@ from prophecy.discretize import bilinear
 from prophecy.streams import members as m
 from prophecy.streams.readouts import averaging, members, prior
 from prophecy.streams.rows import TABLE
-from prophecy.streams.settings import Group, Settings
-
-
-def _put_settings(into: Any, settings: Group) -> None:
-    """Write the numbers into such a record."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, Group):
-            _put_settings(into[field.name], value)
-        else:
-            into[field.name] = value
+from prophecy.streams.settings import Settings
 
 
 def between(level: float) -> float:
@@ -35,8 +25,8 @@ def between(level: float) -> float:
 def table(settings: Settings) -> NDArray[np.void]:
     """The constants of the step as an array of one `TABLE` record."""
     made = np.zeros(1, dtype=TABLE)
+    made[[field.name for field in fields(settings)]] = astuple(settings)
     t: Any = made[0]
-    _put_settings(t, settings)
     fixed = members()[: m.FIXED]
     ahead, advance = t["short"].reshape(m.LAGS, -1), t["long"].reshape(len(m.WINDOWS), m.ORDER, -1)
     for i, member in enumerate(fixed[: m.SHORTS]):
@@ -57,26 +47,22 @@ def table(settings: Settings) -> NDArray[np.void]:
     t["sloped"] = [len(member.slope) > 0 for member in fixed]
     for name in ("gain", "slope_gain", "slope_bias", "slope_left"):
         t[name] = [getattr(member, name) for member in fixed]
-    _about_solved(t, settings)
+    t["stride"], t["place"] = m.STRIDES, m.PLACES
+    for r, solved in enumerate(m.SOLVED):
+        count = len(solved.features)
+        t["index"][r, :count] = solved.features
+        t["used"][r], t["forgetting"][r] = count, settings.solved_memory[r]
+        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
+        t["longest"][r] = max(feature for feature in solved.features if feature < m.LAGS)
+        t["needed"][r] = t["longest"][r] + settings.equations * count
+        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy; from
+        # the mean of this phase to that of the next is what the season did.
+        if solved.start == m.LINE:
+            t["start"][r, 0] = -1.0
+        elif solved.start == m.SEASON:
+            now = solved.features.index(m.AROUND + 6)
+            t["start"][r, now], t["start"][r, now + 1] = -1.0, 1.0
     levels = np.array(m.LEVELS)
     t["raise_by"], t["lower_by"] = np.exp(settings.rate * levels), np.exp(settings.rate * (levels - 1.0))
     made.flags.writeable = False
     return made
-
-
-def _about_solved(t: Any, settings: Settings) -> None:
-    t["stride"], t["place"] = m.STRIDES, m.PLACES
-    for r, member in enumerate(m.SOLVED):
-        count = len(member.features)
-        t["index"][r, :count] = member.features
-        t["used"][r], t["forgetting"][r] = count, settings.solved_memory[r]
-        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
-        t["longest"][r] = max(feature for feature in member.features if feature < m.LAGS)
-        t["needed"][r] = t["longest"][r] + settings.equations * count
-        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy; from
-        # the mean of this phase to that of the next is what the season did.
-        if member.start == m.LINE:
-            t["start"][r, 0] = -1.0
-        elif member.start == m.SEASON:
-            now = member.features.index(m.AROUND + 6)
-            t["start"][r, now], t["start"][r, now + 1] = -1.0, 1.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import DIFFERENCE, ERROR_ROUNDING, QUARTER, VALUE, WINDOW
+from prophecy.streams.limits import DIFFERENCE, ERROR_ROUNDING, ROUNDED, VALUE, WINDOW
 from prophecy.streams.members import BANK
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
@@ -78,7 +78,7 @@ def _about_time(stream: Channels) -> list[str]:
     step = _counted(stream.dt, "seconds")
     if stream.clocks["irregular"][0]:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
-    if stream.samples["compared"][0] <= QUARTER:
+    if stream.clocks["mean_square"][0] <= ROUNDED**2:
         return [f"Times lie on a grid of {step}."]
     came, told = stream.samples["beside"][0]
     true = came > 0.5 * told

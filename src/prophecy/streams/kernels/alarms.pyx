@@ -119,6 +119,7 @@ cdef void watch(
     size = fabs(error * part)
     cdef bint exact = size <= ROUNDED * fabs(difference)
     size = 0.0 if exact else size
+    r.alarm_exact = r.alarm_exact + 1 if exact else 0
     cdef double* quantity = r.alarm_quantity
     cdef double* tail = r.alarm_tail
     noise = note_noise(r, edge(r, ERROR) if wild else size)
@@ -132,7 +133,13 @@ cdef void watch(
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
         noticed = True
     total = 0.0
-    if seen >= WINDOW and not exact:
+    if exact:
+        for i in range(NOISE):
+            tail[i] = 0.5
+    if r.alarm_exact >= WINDOW:
+        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
+        tail[NOISE] = 0.5
+    elif seen >= WINDOW:
         total = -log10(min(tail[ERROR], tail[DIFFERENCE]) * tail[VALUE] * tail[LEVEL] * tail[NOISE])
     quantity[SUM] = total
     rarity = rank(r, SUM, doubted)

@@ -132,28 +132,21 @@ cdef double across(const Record* r, const Table* t, double steps) noexcept nogil
     wide = one * pow(steps, power)
     for shorter in range(place, 0, -1):
         if r.gap_seen[shorter] > 0:
-            wide = max(_after(r, t, shorter), one) * pow(2.0, power * (place - shorter))
+            # Nine in ten errors after gaps of this octave are smaller.
+            after = r.gap_error[shorter] * (1.0 + t.gap_few / pow(r.gap_seen[shorter], 1.5))
+            wide = max(after, one) * pow(2.0, power * (place - shorter))
             break
     known = r.alarm_size[VALUE]
     if known > 0 and r.learned > 0:
         widest = r.alarm_middle[VALUE][known - 1] - r.alarm_middle[VALUE][0]
         widest += reach(r, t, steps) + one * sqrt(steps)
         wide = widest if steps > t.clock.longest_hole else min(wide, widest)
-    for longer in range(place, OCTAVES):
-        if r.gap_seen[longer] > 0:
-            wide = min(wide, _after(r, t, longer))
-            break
     return max(wide / one, 1.0)
 
 
 cdef long long _octave(double steps) noexcept nogil:
     """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
     return truncated(min(max(0.0, log2(steps)), OCTAVES - 1.0))
-
-
-cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil:
-    """Nine in ten errors after gaps of this octave are smaller."""
-    return r.gap_error[place] * (1.0 + t.gap_few / pow(r.gap_seen[place], 1.5))
 
 
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil:

@@ -121,10 +121,12 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     free(search)
     cdef bint was_on = r.season_on == 1
     cdef bint changed = not was_on
+    cdef bint others = not was_on
     for s in range(2):
         before = r.season_periods[s]
-        # A sixtieth of a period over the seasons averaged is noticed.
+        # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
         changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasons.averaged)
+        others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     r.season_check = next_check(r.count)
     # Where the forecast errs by less than a tenth of the differences seasons cannot add much, and across a hole they
@@ -133,6 +135,7 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
     r.season_on = 1 if on else 0
     if on and changed:
         replay(r, ring, t, r.count, min(r.count, RING), 1)
+    if on and others:  # those of periods that are merely known better now count for as much as they did
         wake(r, t.seasons.joined)
     elif was_on and not on:
         wake(r, 1.0)

@@ -23,15 +23,10 @@ cdef double take_step(const Stream* stream, const Table* t, double value) noexce
     """A value of the grid; then seasons if they are due, and the alarm with the value. Returns the steps since the value
     before."""
     step(stream.r, stream.ring, t, value)
-    if check_due(stream.r):
+    if stream.r.count >= stream.r.season_check and stream.r.gap == 0:
         check_seasons(stream.r, stream.ring, t)
     stream.s.alarm = NAN if isnan(value) else stream.r.alarm
     return 1.0
-
-
-cdef bint check_due(const Record* r) noexcept nogil:
-    """Whether it is time to look for seasons; not within a gap."""
-    return r.count >= r.season_check and r.gap == 0
 
 
 cdef void step(Record* r, double* ring, const Table* t, double value) noexcept nogil:

@@ -56,20 +56,20 @@ cdef double on_place(const double* x, const double* y, long long count, double a
 # Stamps off the grid.
 
 
+cdef double true_share(const Record* r, const Samples* s) noexcept nogil:
+    """The share of what lies beside the grid or the path that has been true lately, if it is four standard errors away
+    from none; nothing is decided by the first values."""
+    return share_of(s.beside, 0.0) if r.learned >= QUARTER and s.beside[0] > 4.0 * sqrt(s.beside[1]) else 0.0
+
+
 cdef double placed_value(const Record* r, const Table* t, Samples* s, double value, double offset) noexcept nogil:
     """The value as it would have been on the grid, `offset` steps before its stamp."""
     ahead = expected(r, t)
     by = offset * (ahead - r.lag[0])
-    moved = by * share_of(s.beside, 0.0)
+    moved = by * true_share(r, s)
     if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
-        note_beside(r, s, value - ahead, by)
+        note_share(s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
     return value - moved
-
-
-cdef void note_beside(const Record* r, Samples* s, double error, double by) noexcept nogil:
-    """The forecast would have lain `by` higher had what lies off the grid, or beside the path, been true."""
-    s.compared += 1
-    note_share(s.beside, error, by, r.error_scale, 1.0 - 0.5 / RECENT)
 
 
 # Forecasts.
@@ -98,23 +98,27 @@ cdef Record* walked_on(const Stream* stream, const Table* t, long long steps, Ro
     return &room.record
 
 
-cdef double along(const Record* r, const Table* t, long long top, double at) noexcept nogil:
-    """The cubic through the forecast for place `top` and the values before it, at this place."""
+cdef double along(const Record* r, const Table* t, long long top, long long points, double at) noexcept nogil:
+    """The polynomial through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
-    for i in range(POINTS):
+    for i in range(points):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    return through(x, y, POINTS, at)
+    return through(x, y, points, at)
 
 
-cdef (double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
-    """The path of the bank's steps at `time`; and how far from it the newest sample lies, at irregular times."""
+cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
+    """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
+    about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
     c, s, off = stream.c, stream.s, 0.0
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     if c.irregular and newest > 1e-9:
-        off = s.known - along(stream.r, t, 1, min(newest, 1.0))
+        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    return along(walked_on(stream, t, top - 1, room), t, top, min(max(ahead, top - 1.0), <double> top)), off
+    r = walked_on(stream, t, top - 1, room)
+    ahead = min(max(ahead, top - 1.0), <double> top)
+    path = along(r, t, top, POINTS, ahead)
+    return path, fabs(path - along(r, t, top, 2, ahead)), off
 
 
 cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t, double time) noexcept nogil:
@@ -130,7 +134,7 @@ cdef (double, double, double) forecast_next(
     """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late, and
     before the first value (with a score of 0)."""
     r, c, s = stream.r, stream.c, stream.s
-    at = when(c, t, time)
+    at, more = when(c, t, time), 0.0
     if isnan(at):
         return NAN, NAN, NAN
     if r.count == 0:
@@ -140,16 +144,18 @@ cdef (double, double, double) forecast_next(
         # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
         mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
     elif c.irregular or fabs(offset) > t.clock.off:
-        mean, off = path_at(stream, t, at, room)
-        mean += off * share_of(s.beside, 0.0)
+        mean, bent, off = path_at(stream, t, at, room)
+        more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
+        mean += off * true_share(r, s)
         wider = widening(r, c, s, t, at)
     else:
         r = walked_on(stream, t, truncated(steps) - 1, room)
         mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
-        mean += offset * (mean - r.lag[0]) * share_of(s.beside, 0.0)
+        mean += offset * (mean - r.lag[0]) * true_share(r, s)
     # No interval is narrower than the numbers themselves, nor than a tick.
-    half = max(half_width(r, t, normal) * wider, spacing(fabs(mean)), 0.5 * resolution(r, t))
-    return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean, wider)
+    half = max(half_width(r, t, normal) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    error = copysign(max(fabs(value - mean) - more, 0.0), value - mean)
+    return mean, half, NAN if isnan(value) else surprise_of(r, t, error, wider)
 
 
 # Values.
@@ -249,8 +255,8 @@ cdef double take_sample(
     s.alarm = NAN
     if not isnan(value):
         s.alarm = 0.0
-        path, off = path_at(stream, t, time, room)
-        wider, error = widening(r, c, s, t, time), value - path - off * share_of(s.beside, 0.0)
+        path, _, off = path_at(stream, t, time, room)
+        wider, error = widening(r, c, s, t, time), value - path - off * true_share(r, s)
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
         elif s.doubts < 2:
@@ -261,7 +267,7 @@ cdef double take_sample(
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
             calibrate(r, t, error / wider)
-            note_beside(r, s, value - path, off)
+            note_share(s.beside, value - path, off, r.error_scale, 1.0 - 0.5 / RECENT)
             _fill_places(stream, t, time, x, y, found, places)
             return value
         note_gap(r, t, (time - s.newest) / c.dt, error)
@@ -304,7 +310,7 @@ cdef void start_grid_over(
         take_step(stream, t, s.value[(c.count - 1) % RECENT])
     c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0  # the step is that of the last stamps
     c.dt, c.grid, c.irregular, c.off, c.coarse = dt, c.last, irregular, 0.0, 0
-    s.compared, s.beside[0], s.beside[1] = 0, 0.0, 0.0
+    s.beside[0] = s.beside[1] = 0.0
     if not anew and r.count > 0:
         return
     hold = r.hold
