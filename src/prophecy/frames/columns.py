@@ -17,7 +17,6 @@ from prophecy.frames.numbers import (
     PLAIN,
     NumberStyle,
     column_style,
-    file_mark,
     is_missing,
     is_number,
     marks_of,
@@ -294,23 +293,21 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     }
     for name, cells in judged.items():
         columns[name].kind = kind_of(cells, asked)
-    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind in ("number", "date")}
-    written = (cell for name in marks for cell in judged[name])
-    others, open_ = file_mark(list(marks.values()), written, ";" if form is None else form.separator)
-    open_, notes, styles = None if asked.decimal else open_, [], []
+    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
+    told = [mark for found in marks.values() for mark in ".," if mark in found]
+    either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")
+    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
+    pointed = any("." in cell for name, cells in judged.items() if columns[name].kind == "date" for cell in cells)
+    comma = either and (form is None or form.separator != ",") and ("," in either or pointed)
+    others, notes = "," if comma or told.count(",") > told.count(".") else ".", []
     for name, found in marks.items():
-        if columns[name].kind != "number":
-            continue
         decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
-        styles.append(column_style(judged[name], decimal))
-        columns[name].style = styles[-1]
-        if open_ is not None and found.get("either") == open_:
-            other = "." if decimal == "," else ","
-            shown, otherwise = number(open_, decimal), number(open_, other)
-            notes.append(
-                f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
-            )
-            open_ = None
+        columns[name].style = column_style(judged[name], decimal)
+    if either:
+        other = "." if others == "," else ","
+        shown, otherwise = number(either, others), number(either, other)
+        notes.append(f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}")
+    styles = [columns[name].style for name in marks]
     units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
