@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from prophecy import _checks
 from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.names import count
 from prophecy.frames.numbers import (
     MOSTLY,
@@ -26,7 +28,6 @@ from prophecy.frames.numbers import (
     two_ways,
 )
 
-JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
 NAMED = 3  # stray cells of a column that are shown
 WORDS = 30  # of a column of text that become regressors
@@ -58,6 +59,7 @@ class Hints:
     ways: WaysOut = field(default=FRAMES, repr=False)
 
     def __post_init__(self) -> None:
+        _checks.choice("duplicates", self.duplicates, ("refuse", "mean"))
         for name in ("columns", "key", "missing"):
             said = getattr(self, name)
             object.__setattr__(self, name, (said,) if isinstance(said, str) else tuple(said or ()))
@@ -71,6 +73,9 @@ class Hints:
     def codes(self) -> list[float]:
         """Those of `missing` that are numbers, such as -9999."""
         return [value for cell in self.missing if (value := number(cell, ".")) is not None]
+
+
+NOTHING = Hints()  # said
 
 
 def text_of(cell: Any) -> str:
