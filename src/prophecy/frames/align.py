@@ -215,13 +215,11 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
         facts.append(f"times up to {100 * grid.rule.jitter:.2g} % of a step off the grid taken as on it")
     size = int(place[-1]) + 1
     missing = size - len(place)
-    if not missing:
-        return Aligned(values, times, grid, True, (grid.words(), *facts))
     whole = np.full((size, values.shape[1]), np.nan)
     whole[place] = values
     moments = np.concatenate([times.values[:1], grid.after(times[:1], size - 1).values])
     moments[place] = times.values
-    facts.append(f"{count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
+    facts += [f"{count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}"] if missing else []
     return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from prophecy import _checks
 from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.names import count
 from prophecy.frames.numbers import (
     MOSTLY,
     PLAIN,
     NumberStyle,
     column_style,
-    file_mark,
     is_missing,
     is_number,
     marks_of,
@@ -27,7 +28,6 @@ from prophecy.frames.numbers import (
     two_ways,
 )
 
-JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
 NAMED = 3  # stray cells of a column that are shown
 WORDS = 30  # of a column of text that become regressors
@@ -59,6 +59,7 @@ class Hints:
     ways: WaysOut = field(default=FRAMES, repr=False)
 
     def __post_init__(self) -> None:
+        _checks.choice("duplicates", self.duplicates, ("refuse", "mean"))
         for name in ("columns", "key", "missing"):
             said = getattr(self, name)
             object.__setattr__(self, name, (said,) if isinstance(said, str) else tuple(said or ()))
@@ -72,6 +73,9 @@ class Hints:
     def codes(self) -> list[float]:
         """Those of `missing` that are numbers, such as -9999."""
         return [value for cell in self.missing if (value := number(cell, ".")) is not None]
+
+
+NOTHING = Hints()  # said
 
 
 def text_of(cell: Any) -> str:
@@ -294,23 +298,21 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     }
     for name, cells in judged.items():
         columns[name].kind = kind_of(cells, asked)
-    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind in ("number", "date")}
-    written = (cell for name in marks for cell in judged[name])
-    others, open_ = file_mark(list(marks.values()), written, ";" if form is None else form.separator)
-    open_, notes, styles = None if asked.decimal else open_, [], []
+    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
+    told = [mark for found in marks.values() for mark in ".," if mark in found]
+    either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")
+    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
+    pointed = any("." in cell for name, cells in judged.items() if columns[name].kind == "date" for cell in cells)
+    comma = either and (form is None or form.separator != ",") and ("," in either or pointed)
+    others, notes = "," if comma or told.count(",") > told.count(".") else ".", []
     for name, found in marks.items():
-        if columns[name].kind != "number":
-            continue
         decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
-        styles.append(column_style(judged[name], decimal))
-        columns[name].style = styles[-1]
-        if open_ is not None and found.get("either") == open_:
-            other = "." if decimal == "," else ","
-            shown, otherwise = number(open_, decimal), number(open_, other)
-            notes.append(
-                f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
-            )
-            open_ = None
+        columns[name].style = column_style(judged[name], decimal)
+    if either:
+        other = "." if others == "," else ","
+        shown, otherwise = number(either, others), number(either, other)
+        notes.append(f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}")
+    styles = [columns[name].style for name in marks]
     units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")

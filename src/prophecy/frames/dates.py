@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.grid import infer
+from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.times import Times, parse_offset
 
 PATTERNS = (
@@ -54,9 +55,8 @@ _OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
-JUDGED = 400  # cells looked at for the first that is a date
+JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
-STRAY = 0.1  # share of cells that may be no dates
 
 Way = Callable[[str], str]  # names the option that says how dates are written
 Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds ahead of UTC where it says so
@@ -154,7 +154,7 @@ def pattern_of(
     for pattern in (pattern for pattern in PATTERNS if _moment(pattern, begun) is not None):
         wrong = [cell for cell in cells if _moment(pattern, cell) is None]
         dated = next((cell for cell in wrong if is_date(cell)), None)
-        if dated is None and len(wrong) <= STRAY * len(cells):
+        if dated is None and len(wrong) <= (1 - MOSTLY) * len(cells) + 1e-9:
             patterns.append(pattern)
         else:
             first_wrong = dated or wrong[0]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from prophecy._arrays import Array
-from prophecy.frames import dates
 
 MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
 
@@ -143,18 +142,6 @@ def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
         f"column {name!r} writes numbers in two ways: {point!r} is {one:.15g} with a decimal point, {comma!r} is "
         f"{other:.15g} with a decimal comma; write all of them in one way, or say which one counts with {way_out}"
     )
-
-
-def file_mark(found: Sequence[dict[str, str]], cells: Iterable[str], separator: str) -> tuple[str, str | None]:
-    """The decimal mark of columns that do not tell: that of the others, by the marks `found` in each and all `cells`;
-    and the cell that is open where none does."""
-    comma, point = (sum(mark in one for one in found) for mark in ",.")
-    open_ = next((one["either"] for one in found if "either" in one), None)
-    if comma or point or open_ is None:
-        return ("," if comma > point else "."), None
-    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
-    german = any("." in cell and dates.is_date(cell) for cell in cells)
-    return ("," if separator != "," and ("," in open_ or german) else "."), open_
 
 
 def column_style(cells: Sequence[str], decimal: str) -> NumberStyle:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.frames.columns import JUDGED, Hints, Layout, described, text_of
+from prophecy.frames.columns import Hints, Layout, described, text_of
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.numbers import is_number
 from prophecy.frames.opening import Opened
 from prophecy.frames.rows import of_rows

@@ -14,7 +14,8 @@ from itertools import chain, islice
 from typing import Any
 
 from prophecy.frames import dates
-from prophecy.frames.columns import JUDGED, Form, Hints, Layout, described, kind_of, text_of
+from prophecy.frames.columns import NOTHING, Form, Hints, Layout, described, kind_of, text_of
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.names import count, printable
 from prophecy.frames.numbers import MOSTLY, is_missing, is_number
 from prophecy.frames.opening import Opened, encoding_of
@@ -26,7 +27,6 @@ MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and take
 REMARKS = ("#", "%")  # what lines of remarks above a table begin with
 AT_ONCE = 1 << 14  # cells that are held as rows until they become columns
 TYPED = ("number", "date", "clock")
-NOTHING = Hints()
 
 Line = tuple[int, Sequence[Any]]  # the number of a row in its file, and its cells
 

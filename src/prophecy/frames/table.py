@@ -1,23 +1,20 @@
 """Tables: files and frames of any kind as numbers, times and keys, row by row."""
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from prophecy._arrays import Array, Counts
 from prophecy.frames import objects
-from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.columns import NOTHING, Hints, Layout
 from prophecy.frames.names import as_text
-from prophecy.frames.opening import Opened, explained, open_bytes
+from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import Roles, resolve
 from prophecy.frames.rows import read_text
 from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_dated, is_numbered
 from prophecy.frames.times import Times, in_zone, zone_of
 
-Array: TypeAlias = Array
-
-NOTHING = Hints()
 READERS = {
     "csv": read_text, "jsonl": objects.read_json, "json": objects.read_json, "excel": objects.read_excel,
     "parquet": objects.read_parquet, "npy": objects.read_npy,
@@ -72,14 +69,9 @@ def open_table(source: str | bytes, asked: Hints = NOTHING) -> Table:
     """A table of any kind (bytes: a text table); what was not given is found by its content, and noted."""
     opened = open_bytes(source)
     with explained(opened.path):
-        layout = contents(opened, asked)
+        layout = READERS[opened.kind](opened, asked)
         roles = resolve(layout)
         return _table(layout, roles, Kind(time=roles.time, key=roles.keys))
-
-
-def contents(opened: Opened, asked: Hints) -> Layout:
-    """The columns of a file as found."""
-    return READERS[opened.kind](opened, asked)
 
 
 def _table(layout: Layout, roles: Roles, kind: Kind, times: Times | None = None) -> Table:

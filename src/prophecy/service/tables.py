@@ -9,7 +9,8 @@ from prophecy.frames.align import ADDRESS, ordered, said
 from prophecy.frames.columns import Hints
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import resolve
-from prophecy.frames.table import contents, open_table
+from prophecy.frames.rows import read_text
+from prophecy.frames.table import open_table
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -97,7 +98,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         opened = open_bytes(body)
         with explained(opened.path):
-            layout = contents(opened, said)
+            layout = read_text(opened, said)
     except ValueError as error:
         raise refused(error) from None
     assert layout.form is not None  # it is text

@@ -97,7 +97,9 @@ def plotly_figure(picture: Picture, dark: bool = False) -> Any:
     )  # fmt: skip
     named: set[str] = set()
     for row, panel in enumerate(panels, start=1):
-        for trace in _traces(panel, colours):
+        # Bands are drawn first, below the lines, and come last in the legend.
+        bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
+        for trace in [*bands, *(_line(line, look) for line, look in panel.looks(colours))]:
             trace["showlegend"] = bool(trace.get("showlegend", True)) and trace["name"] not in named
             named |= {trace["name"]} if trace["showlegend"] else set()
             made.add_trace(trace, row=row, col=1)
@@ -141,12 +143,6 @@ def _look(colours: Colours) -> dict[str, Any]:
         "modebar": {"orientation": "v", "bgcolor": clear, "color": colours["muted"]},
         "dragmode": "zoom",
     }
-
-
-def _traces(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
-    # Bands are drawn first, below the lines, and come last in the legend.
-    bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
-    return bands + [_line(line, look) for line, look in panel.looks(colours)]
 
 
 def _band(band: Band, colours: Colours) -> list[dict[str, Any]]:

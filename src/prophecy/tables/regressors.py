@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prophecy.frames.collect import collected, is_table
-from prophecy.frames.columns import Hints
+from prophecy.frames.columns import NOTHING, Hints
 from prophecy.frames.names import as_text
 from prophecy.frames.source import Source
 from prophecy.frames.table import Table
@@ -16,8 +16,6 @@ from prophecy.frames.times import Times, joined
 
 if TYPE_CHECKING:
     from prophecy.forecasting.known import Known
-
-NOTHING = Hints()
 
 
 class Regressors:
