@@ -18,7 +18,7 @@ from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import ENDINGS
 
 SHELL = WaysOut(
-    "--", {}, "with --key", "average rows of one time with --duplicates mean",
+    "--", {}, "average rows of one time with --duplicates mean",
     "name their zone with --time-zone, such as Europe/Berlin",
 )  # fmt: skip
 Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])  # what happens to rows of one time

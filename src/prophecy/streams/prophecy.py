@@ -222,9 +222,9 @@ class Prophecy:
     @property
     def members(self) -> tuple[str, ...]:
         """What each member of the bank predicts from."""
-        from prophecy.streams.words import names
+        from prophecy.streams.readouts import members
 
-        return names()
+        return tuple(member.name for member in members())
 
     def member_predictions(self, channel: int = 0) -> Array:
         """The next value of one channel as each member predicts it: (members,)."""
