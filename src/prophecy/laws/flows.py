@@ -10,8 +10,8 @@ from prophecy.laws import flow
 from prophecy.laws.context import Units, monomial_count
 from prophecy.laws.families import Proposal, propose, quotients
 from prophecy.laws.flow import SparseField, Terms
-from prophecy.laws.noise_free import exactly, step_by_step
-from prophecy.laws.problem import Assimilated, Steps, assimilate
+from prophecy.laws.noise_free import exactly
+from prophecy.laws.problem import Assimilated, assimilate
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.trajectory import FittedFlow
 from prophecy.laws.weak_form import Budget, roughness, smoothed
@@ -40,7 +40,6 @@ class Search:
         if not self._finest:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
-        self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(2 * laws.work)
         variables = self._x.shape[1]
         self._fields = [
@@ -52,6 +51,11 @@ class Search:
     @property
     def _finest(self) -> bool:
         return bool(self._rough.max() < self._laws.clean)
+
+    @property
+    def _resolved(self) -> bool:
+        """Whether there is more in the samples than noise, and they are not too far apart to show it."""
+        return bool(self._rough.max() < self._laws.resolved)
 
     def best(self) -> FittedFlow | None:
         """The field of powers, through exact samples if there is one, or the best of all."""
@@ -84,19 +88,19 @@ class Search:
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
         best, v = self._powers(), self._x.shape[1]
-        if v > self._laws.most_variables or self._clocked or (best is not None and best.short):
+        if v > self._laws.most_variables or self._clocked or not self._resolved or (best is not None and best.short):
             return best
         return self._functions(best)
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding."""
-        if self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables or not self._complete:
+        if self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
             return None
         return self._exact(quotients(self._x, self._laws), Budget(self._laws.work_exact))
 
     def _exact(self, fields: Iterable[SparseField], budget: Budget) -> FittedFlow | None:
         """The first of these families with a member that takes every sample to the next up to rounding."""
-        for field in fields if self._complete else ():
+        for field in fields:
             if budget.left > 0:
                 found = exactly(field, self._x, self._known, budget, self._laws)
                 if found is not None:
@@ -109,18 +113,8 @@ class Search:
         for field, most in zip(self._fields, (self._laws.most_quadratic, self._laws.most_parameters), strict=False):
             if field.coefficients > most or (best is not None and best.conclusive):
                 break
-            best = self._made_exact(self._better(best, field))
+            best = self._better(best, field)
         return best
-
-    def _made_exact(self, best: FittedFlow | None) -> FittedFlow | None:
-        """A field found in spite of gaps in samples without noise, solved again from the steps that have none."""
-        if self._complete or best is None or best.found.noise.max() > self._laws.clean or not best.field.count:
-            return best
-        steps = Steps.of(self._x, self._known)
-        if 3 * best.field.count > steps.before.size:
-            return best
-        exact = step_by_step(best.field, self._x, steps, Budget(self._laws.work_exact), self._laws.exact)
-        return best if exact is None else self._finished(exact)
 
     def _functions(self, best: FittedFlow | None) -> FittedFlow | None:
         """The field of powers and functions that the smooth path proposes, where it is better than the best so far.
@@ -168,10 +162,9 @@ class Search:
         return found if found.found.evidence > best.found.evidence else best
 
     def _assimilated(self, field: SparseField) -> FittedFlow | None:
-        """The family through noise, within its own share of the work and what is left for all; None of series that are
-        noise, or sampled too coarsely."""
+        """The family through noise, within its own share of the work and what is left for all."""
         given = min(self._laws.work, self._noisy_work.left)
-        if given <= 0 or not self._rough.max() < self._laws.resolved:
+        if given <= 0 or not self._resolved:
             return None
         budget = Budget(given)
         found = assimilate(field, self._x, self._seen, budget, self._laws)

@@ -26,9 +26,9 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     the whole path, and the coefficients of many powers are solved for from all steps. known: the samples that were
     observed; steps to and from the others do not count.
     """
-    if len(x) <= 8:
-        return None
     steps, there, count = Steps.of(x, known), np.nonzero(known[:-1] & known[1:])[0], 2 * field.terms.size
+    if len(there) <= 8:
+        return None
     shaped = len(field.terms.kinds) > 0
     slow = not shaped and 2 * count <= len(there)
     order = np.argsort(np.pad(WeakForm(x).error, 2, constant_values=np.inf)[there])

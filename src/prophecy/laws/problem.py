@@ -171,7 +171,6 @@ class Problem:
                 self.rescale()
                 before, evidence = evidence, max(evidence, self.evidence())
                 better = evidence > before
-                self.budget.left += self.laws.work_more * (evidence > before + self.laws.rising)
             if not better:
                 self.field, self.states, self.noise, self._cost, self._damping = kept
             if not again or (anew and not better):
@@ -340,8 +339,6 @@ def assimilate(
     family = field
     noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
-    if not seen[:, visible].all():
-        noise = np.maximum(noise, laws.bridged)
     noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
     states = np.where(field.own, smoothed(values, noise), values)
     field, noise = _start(field, values, states, noise, laws)
@@ -364,11 +361,11 @@ def assimilate(
         problem.rescale()
         evidence = problem.evidence()
         fall = best.evidence - evidence if best is not None else 0.0
+        if -fall > laws.rising:
+            problem.budget.left += laws.work_more
         falling = falling + 1 if not fall < laws.hopeless else 0
         if falling == 2 or not fall < 2 * laws.hopeless or problem.budget.left < 0:
             break
-        if -fall > laws.rising:
-            problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = problem.known(evidence)
     return best
