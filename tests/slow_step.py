@@ -46,7 +46,8 @@ then taken in like any other with du = 0; nothing is learned from it.
    on the first such occasion factor S = √(1e12/π) I, growth = 1, power = π. Then, S meaning growth · factor,
    g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
    power + (π - power)/64. When n + 1 is a multiple of 64 the growth is multiplied into the factor; if then
-   ‖S‖² power > 1e16, the singular values of S are limited to √(1e16/(2 power · features)); if it is not finite,
+   ‖S‖² power > 1e16, every weight is observed once more as it is, with variance v = 1e16/(2 power · features): each
+   singular value s of S becomes s/√(1 + s²/v); if it is 1e40 or more,
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
    squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
@@ -61,11 +62,11 @@ then taken in like any other with du = 0; nothing is learned from it.
    first), for z and each alternation: e ← A (e - x₁ d) and e ← d - a e from 0 on, which are added to them.
 7. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
    the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
-   times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
+   times 1 - a. count += 1; mean += (u - mean) max(0.001, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
    one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
-   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on three more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
@@ -448,14 +449,14 @@ class Slow:
             self.S[s][:] *= self.growth[s]
             self.growth[s] = 1.0
             size = np.sum(self.S[s] ** 2) * self.power[s]
-            if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
+            if not size < 1e24 * BOUND or abs(readout.sum()) >= 1e100:
                 self.S[s][:], self.begun[s] = 0.0, 0
                 readout[:] = 0.0
                 readout[0] = start
             elif size > BOUND:
                 left, values, right = np.linalg.svd(self.S[s])
-                highest = np.sqrt(BOUND / (2 * self.power[s] * width))
-                self.S[s][:] = left * np.minimum(values, highest) @ right
+                variance = BOUND / (2 * self.power[s] * width)
+                self.S[s][:] = left * (values / np.sqrt(1 + values**2 / variance)) @ right
 
     def advance(self, u, filled=False):
         du = u - self.last
@@ -469,7 +470,7 @@ class Slow:
         self.alternation = du - POLES * self.alternation
         self.feature[112:114] = self.alternation * (1 - POLES)
         self.count = self.count + 1
-        self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
+        self.mean = self.mean + (u - self.mean) * max(1e-3, 1.0 / self.count)
         self.feature[114] = self.mean - u
         self.last = u
         for s, (numbers, _, start) in enumerate(SOLVED):

@@ -13,18 +13,17 @@ from prophecy.frames.align import align
 from prophecy.frames.columns import Hints
 from prophecy.frames.numbers import plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
-from prophecy.frames.table import Table, open_frame, open_table, unstacked
+from prophecy.frames.table import Table, open_frame, open_table
 
 DUPLICATES = ("refuse", "mean")
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Every series of a table by key ("" without one), variables side by side, and how many rows were read."""
+    """Every series of a table by key ("" without one), variables side by side."""
 
     table: Table
     sources: dict[Key, Any]
-    rows: int
 
 
 def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected:
@@ -37,7 +36,7 @@ def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected
             if not keep or not table.roles.keys:
                 raise
             sources[key] = error
-    return Collected(table, sources, len(table.values))
+    return Collected(table, sources)
 
 
 def _source(table: Table, key: Key, rows: Counts, context: int) -> Source:
@@ -112,12 +111,6 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
                 "forecast_many(data, horizon)"
             )
         return _from_array(data, time, duplicates)
-    index = getattr(data, "index", None)
-    if type(index).__name__ == "MultiIndex":
-        raise ValueError(
-            f"data holds many series: its index has {', '.join(map(repr, unstacked(data)[1]))} beside the times; "
-            "forecast each with forecast_many(data, horizon), or choose one with data.loc[…]"
-        )
     found = collected(data, Hints(columns or (), duplicates=duplicates), time)
     if len(found.sources) > 1:
         keys = ", ".join(found.table.roles.keys)

@@ -83,11 +83,6 @@ def text_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
-def texts_of(cells: Sequence[Any]) -> list[str]:
-    """`text_of` of all cells; text alone, as of a CSV, is read at once."""
-    return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
-
-
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
     """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
     texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
@@ -127,6 +122,7 @@ class Stray:
     filled: int = 0
     count: int = 0
     shown: list[tuple[int, str]] = field(default_factory=list)
+    what: str = "numbers"
 
     def add(self, row: int, cell: str) -> None:
         self.count += 1
@@ -136,15 +132,19 @@ class Stray:
     def said(self, name: str, asked: Hints) -> list[str]:
         """A note about them; too many are refused."""
         if self.count > (1 - MOSTLY) * self.filled + 1e-9:
-            row, cell = self.shown[0]
-            raise ValueError(
-                f"column {name!r}: {self.count:,} of {self.filled:,} cells are not like the others, the first is "
-                f"{cell!r} in row {row} of the data; at most {1 - MOSTLY:.0%} are taken as missing; correct them, "
-                f"or name cells without a value with {asked.ways('missing', cell)}"
-            )
+            raise ValueError(self.refusal(name, asked))
         shown = ", ".join(f"{cell!r} (row {row})" for row, cell in self.shown)
         more = f" and {self.count - NAMED:,} more" if self.count > NAMED else ""
         return [f"{count(self.count, 'cell')} of {name!r} taken as missing: {shown}{more}"] if self.count else []
+
+    def refusal(self, name: str, asked: Hints) -> str:
+        """Why the column is refused: its first stray cell, where it stands, how many cells are like the others."""
+        row, cell = self.shown[0]
+        return (
+            f"column {name!r} holds {cell!r} in row {row} of the data; {self.filled - self.count:,} of {self.filled:,} "
+            f"cells are {self.what}, {MOSTLY:.0%} are needed; correct the others, or name what stands for no value "
+            f"with {asked.ways('missing', cell)}"
+        )
 
 
 @dataclass(eq=False)
@@ -183,7 +183,8 @@ class Column:
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
-        values, stray, mixed, absent = np.full(len(cells), np.nan), Stray(), "", self.asked.absent
+        values, mixed, absent = np.full(len(cells), np.nan), "", self.asked.absent
+        stray = Stray(what=f"numbers in {style.unit!r}" if style.unit else "numbers")
         for place, cell in enumerate(map(text_of, cells)):
             if is_missing(cell, absent):
                 continue
@@ -195,8 +196,8 @@ class Column:
             stray.add(place + 1, cell)
             other = "," if style.decimal == "." else "."
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
-                point, comma = (cell, "1,5") if other == "." else ("1.5", cell)
-                mixed = two_ways(self.name, point, comma, self.asked.ways("decimal", other))
+                seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
+                mixed = two_ways(self.name, seen["."], seen[","], self.asked.ways("decimal", other))
         return values, stray, mixed
 
     @cached_property
@@ -241,17 +242,12 @@ class Column:
         return None
 
     def why_text(self) -> str:
-        """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
-        judged = enumerate(map(text_of, self.first[:JUDGED]), 1)
-        cells = {row: text for row, text in judged if not is_missing(text, self.asked.absent)}
-        wrong = [row for row, text in cells.items() if _kind(text) != "number"]
-        if not wrong:
-            return "all its cells are empty"
-        return (
-            f"column {self.name!r} holds {cells[wrong[0]][:40]!r} in row {wrong[0]} of the data; "
-            f"{len(cells) - len(wrong)} of {len(cells)} cells are numbers, {MOSTLY:.0%} are needed "
-            "(leave the cell empty, or write NA, where a value is missing)"
-        )
+        """Why a column is none of numbers."""
+        stray = Stray(len(self.texts))
+        for row, text in enumerate(map(text_of, self.first), 1):
+            if not is_missing(text, self.asked.absent) and _kind(text) != "number":
+                stray.add(row, text)
+        return stray.refusal(self.name, self.asked) if stray.count else "all its cells are empty"
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,8 +301,6 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     for name, found in marks.items():
         if columns[name].kind != "number":
             continue
-        if "." in found and "," in found and asked.decimal is None:
-            raise ValueError(two_ways(name, found["."], found[","], asked.ways("decimal", ",")))
         decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
         styles.append(column_style(judged[name], decimal))
         columns[name].style = styles[-1]

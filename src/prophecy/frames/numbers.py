@@ -26,7 +26,7 @@ _SIGNS = "+-\u2212\u2013"
 _DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
 _UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
 _ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters behind a fraction, or of a whole column
-_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
+_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}]|[A-Z]{{3}}(?=[{_SPACES}]))[{_SPACES}]*")  # $, R$, US$; CHF 1.50
 _PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
 _GROUPED = {
     ".": re.compile(rf"\d{{1,3}}(?:([,'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*|(?:,\d{{2}})+,\d{{3}})(\.\d+)?"),
@@ -73,7 +73,8 @@ def parsed(cell: str, unit: str = "") -> Parsed | None:
     attached = not rest[:1].isspace() and digits == match[1]
     rest = rest.strip()
     named = attached and rest[:1] not in _ATTACHED and digits.isdigit() and rest != usual
-    if rest and (unit or not _UNIT.fullmatch(rest) or named):
+    coded = unit.isalpha() and digits.isdigit()  # CHF 1.50 is an amount, SKU 150 a name
+    if coded or (rest and (unit or not _UNIT.fullmatch(rest) or named)):
         return None
     values: dict[str, float] = {}
     for mark in ".,":

@@ -37,6 +37,8 @@ def read_json(opened: Opened, asked: Hints) -> Layout:
         objects = (_flat(_parsed(line, f"{place} is ", "correct or remove it"), place) for place, line in lines)
     table = list(objects)
     names = tuple(dict.fromkeys(name for row in table for name in row))
+    if not names:
+        raise ValueError("its objects hold no values, or lists of them; write an object for each row")
     return of_rows(opened.path, enumerate(([row.get(name) for name in names] for row in table), 1), asked, names)
 
 

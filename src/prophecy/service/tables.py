@@ -116,6 +116,8 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         roles = resolve(layout)
         times = None if roles.clock is None else roles.clock.read(layout)[0]
+        for name in roles.values:
+            layout[name].said()  # refused here, where it can be asked about
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
@@ -124,7 +126,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         **found,
         "key": roles.key,
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
-        "time_format": None if roles.clock is None or roles.clock.style is None else roles.clock.style.pattern,
+        "time_format": None if roles.clock is None else roles.clock.pattern,
         "values": list(roles.values[:LISTED]),
         "newest_first": len(there) > 1 and bool(there[0] > there[-1]),
         "notes": [*layout.notes, *roles.notes],

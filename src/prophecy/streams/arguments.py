@@ -113,8 +113,8 @@ def checked_times(stamped: bool, time: ArrayLike | None, moments: int, count: in
         raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
     if count and not stamped:
         raise ValueError(
-            "time means nothing to a model without timestamps: time must be given from the first value on or not at all; "
-            "call reset first"
+            "time means nothing to a model without timestamps: time must be given from the first value on or not at "
+            "all; call reset first"
         )
     if not (np.abs(times) <= LARGEST_TIME).all():
         first = int(np.argmin(np.abs(times) <= LARGEST_TIME))

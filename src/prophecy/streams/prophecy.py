@@ -127,7 +127,8 @@ class Prophecy:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
-        return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
+        point, lower, upper = (self._as_asked(part) for part in (mean, mean - half, mean + half))
+        return Forecast(point, lower, upper, level, METHOD)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
@@ -221,9 +222,9 @@ class Prophecy:
     @property
     def members(self) -> tuple[str, ...]:
         """What each member of the bank predicts from."""
-        from prophecy.streams.words import names
+        from prophecy.streams.readouts import members
 
-        return names()
+        return tuple(member.name for member in members())
 
     def member_predictions(self, channel: int = 0) -> Array:
         """The next value of one channel as each member predicts it: (members,)."""

@@ -1,6 +1,5 @@
 """Panels drawn by matplotlib, without touching the user's settings, or by Plotly, as a figure or a page of its own."""
 
-import io
 import json
 from collections.abc import Sequence
 from importlib import resources
@@ -11,7 +10,6 @@ import numpy as np
 from prophecy.frames.names import for_html, for_matplotlib
 from prophecy.tables.pictures import DARK, LIGHT, Band, Colours, Line, Look, Panel, Picture
 
-DPI = 160  # of pictures on disk: sharp on a slide
 HEIGHT = 300  # pixels of a panel on a page
 BETWEEN = 62  # pixels between two: an axis and a title
 ABOVE = 64  # pixels above the first: the legend, on a phone in two lines, and a title
@@ -39,13 +37,6 @@ def matplotlib_figure(picture: Picture, dark: bool = False, width: float = 9.0) 
         _draw(axis, panel, colours)
         _legend(axis, named, colours)
     return made
-
-
-def image(picture: Picture, kind: str, dark: bool = False, width: float = 10.0) -> bytes:
-    """The bytes of a PNG or SVG."""
-    made, buffer = matplotlib_figure(picture, dark, width), io.BytesIO()
-    made.savefig(buffer, format=kind, dpi=DPI, facecolor=made.get_facecolor())
-    return buffer.getvalue()
 
 
 def _draw(axis: Any, panel: Panel, colours: Colours) -> None:
