@@ -41,7 +41,7 @@ from prophecy import run as run_system
 from prophecy.streams.ahead import Ahead
 from prophecy.laws import flow
 from prophecy.laws.kernels import entry as laws
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.flow import SparseField
 from prophecy.streams.kernels import entry
 rng = np.random.default_rng(0)
 k = np.arange(3000)

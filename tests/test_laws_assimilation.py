@@ -13,14 +13,12 @@ from prophecy import chaos
 from prophecy.forecasting import forecast
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
-from prophecy.laws.assimilation import assimilate
 from prophecy.laws.context import Units
 from prophecy.laws.families import propose
-from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
+from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function, SparseField
 from prophecy.laws.noise_free import step_by_step
-from prophecy.laws.problem import Steps, one_step
-from prophecy.laws.select_terms import exchanged
-from prophecy.laws.sparse import SparseField, eliminated
+from prophecy.laws.problem import Steps, assimilate, one_step
+from prophecy.laws.select_terms import eliminated, exchanged
 from prophecy.laws.weak_form import WeakForm, regression, roughness, smoothed
 
 

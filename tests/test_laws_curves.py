@@ -12,10 +12,9 @@ from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.context import Units
 from prophecy.laws.families import propose
-from prophecy.laws.flow import MODULUS, SINE, TANH, Function
-from prophecy.laws.noise_free import grown
-from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import WeakForm
+from prophecy.laws.flow import MODULUS, SINE, TANH, Function, SparseField
+from prophecy.laws.noise_free import exactly
+from prophecy.laws.weak_form import Budget, WeakForm
 
 
 def _sampled(field, start, step, samples=812, wait=60.0):
@@ -110,7 +109,9 @@ def test_growing_from_the_slowest_steps_is_given_up_at_once_where_there_is_noise
     values = (series - series.mean(axis=0)) / series.std(axis=0)
     values = values + 0.05 * np.random.default_rng(0).standard_normal(values.shape)
     field = SparseField.of(flow.polynomial_terms(3, 2))
-    assert grown(field, values, np.ones(len(values), dtype=np.bool_), DEFAULT.laws) is None
+    work = Budget(DEFAULT.laws.work_exact)
+    assert exactly(field, values, np.ones(len(values), dtype=np.bool_), work) is None
+    assert work.left > 0.95 * DEFAULT.laws.work_exact
 
 
 def test_powers_of_degree_four_are_found():

@@ -15,10 +15,9 @@ from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.context import Units
 from prophecy.laws.families import Library, propose
-from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, TANH, Function
+from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, TANH, Function, SparseField
 from prophecy.laws.flows import Search
 from prophecy.laws.problem import Steps, one_step
-from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import Budget
 
 

@@ -12,10 +12,9 @@ from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.context import Units, monomial_count
-from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
+from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function, SparseField
 from prophecy.laws.flows import Search
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.trajectory import FittedFlow
 from prophecy.laws.weak_form import integrated, roughness, smoothed
 
 
@@ -93,7 +92,7 @@ def test_the_equations_of_lorenz_are_read_off_two_hundred_samples():
 def test_a_polynomial_field_is_found_at_any_sampling_rate(per_lyapunov):
     found = searched(chaos.rossler.sample(300, per_lyapunov=per_lyapunov)).exact_powers()
     assert found is not None
-    assert found.residual < 1e-6
+    assert found.found.residual < 1e-6
 
 
 def _food_chain() -> FittedFlow | None:
@@ -107,7 +106,7 @@ def test_a_quotient_of_polynomials_is_found():
     found = _food_chain()
     assert found is not None
     assert found.conclusive
-    assert found.residual < 1e-6
+    assert found.found.residual < 1e-6
     assert set(found.field.terms.kinds) == {RECIPROCAL}
 
 
@@ -132,7 +131,7 @@ def test_assimilation_reaches_the_noise_and_keeps_few_terms():
     noisy = values + noise * np.random.default_rng(0).standard_normal(values.shape)
     found = Search(noisy[:480], np.ones(480, dtype=np.bool_), Units(centre, scale)).best()
     assert found is not None
-    assert 0.9 * noise < found.residual < 1.1 * noise
+    assert 0.9 * noise < found.found.residual < 1.1 * noise
     assert found.conclusive
     assert found.field.count == 7
     now = found.path(20)

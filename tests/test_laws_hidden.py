@@ -15,9 +15,8 @@ from prophecy.forecasting import forecast
 from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow, hidden_law
-from prophecy.laws.flow import FOURTH
+from prophecy.laws.flow import FOURTH, SparseField
 from prophecy.laws.hidden import Search, damped_step, found
-from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import roughness
 
 Array = NDArray[np.float64]

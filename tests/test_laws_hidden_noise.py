@@ -10,12 +10,11 @@ from prophecy import chaos
 from prophecy.forecasting import forecast
 from prophecy.forecasting.context import read
 from prophecy.forecasting.settings import DEFAULT
-from prophecy.laws.assimilation import Assimilated
-from prophecy.laws.flow import EIGHTH, polynomial_terms
+from prophecy.laws.flow import EIGHTH, SparseField, polynomial_terms
 from prophecy.laws.flows import finished
 from prophecy.laws.hidden import HELD, Search
 from prophecy.laws.hidden_law import noise_of, through_noise
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.problem import Assimilated
 from prophecy.laws.weak_form import regression, roughness
 
 Array = NDArray[np.float64]

@@ -7,8 +7,7 @@ import pytest
 from prophecy.laws.kernels.entry import LANES
 
 from prophecy.laws import flow
-from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, SparseField
 
 FUNCTIONS = {
     "powers": [],

@@ -8,8 +8,7 @@ from scipy.integrate import solve_ivp
 
 import prophecy
 from prophecy.laws import flow
-from prophecy.laws.flow import EIGHTH, FOURTH, MODULUS, SIGN, TANH, Function
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.flow import EIGHTH, FOURTH, MODULUS, SIGN, TANH, Function, SparseField
 
 
 def _exact(field, event, start, times):

@@ -18,9 +18,22 @@ from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.context import Units
 from prophecy.laws.damped import solve
-from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT, SIGN, SINE, TANH, Function, Terms
+from prophecy.laws.flow import (
+    EXPONENTIAL,
+    LOGARITHM,
+    MODULUS,
+    RECIPROCAL,
+    ROOT,
+    SIGN,
+    SINE,
+    STEEP,
+    TANH,
+    Function,
+    SparseField,
+    Terms,
+    movable,
+)
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
-from prophecy.laws.sparse import STEEP, SparseField, movable
 from prophecy.laws.weak_form import WeakForm, alike, orthonormal
 
 _SLOPE = {j: np.sign(j) * w / 60 for w, size in ((45, 1), (-9, 2), (1, 3)) for j in (-size, size)}  # by seven samples

@@ -7,14 +7,13 @@ import numpy as np
 
 from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
-from prophecy.laws.assimilation import Assimilated, assimilate
 from prophecy.laws.context import Units, monomial_count
 from prophecy.laws.families import Proposal, propose, quotients
-from prophecy.laws.fitted import FittedFlow
-from prophecy.laws.noise_free import exactly, grown, step_by_step
-from prophecy.laws.problem import Steps
+from prophecy.laws.flow import SparseField, Terms
+from prophecy.laws.noise_free import exactly
+from prophecy.laws.problem import Assimilated, assimilate
 from prophecy.laws.settings import LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, circles, free
+from prophecy.laws.trajectory import FittedFlow
 from prophecy.laws.weak_form import Budget, roughness, smoothed
 
 
@@ -35,17 +34,16 @@ class Search:
         self._values, self._laws = values, laws
         there = np.broadcast_to(known if known.ndim == 2 else known[:, None], values.shape)
         self._x, self._seen = (values + self._offset)[-laws.latest :], there[-laws.latest :].astype(np.float64)
-        self._circles, self._clocked = circles(values, phases), clocked
+        self._circles, self._clocked = _circles(values, phases), clocked
         self.units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
         if not self._finest:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
-        self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(2 * laws.work)
         variables = self._x.shape[1]
         self._fields = [
-            free(flow.polynomial_terms(variables, degree), self._circles, clocked)
+            _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
             for degree in ((2, 4) if clocked else (2, 3, 4))
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
@@ -54,6 +52,11 @@ class Search:
     def _finest(self) -> bool:
         return bool(self._rough.max() < self._laws.clean)
 
+    @property
+    def _resolved(self) -> bool:
+        """Whether there is more in the samples than noise, and they are not too far apart to show it."""
+        return bool(self._rough.max() < self._laws.resolved)
+
     def best(self) -> FittedFlow | None:
         """The field of powers, through exact samples if there is one, or the best of all."""
         return self.exact_powers() or self.others()
@@ -61,13 +64,6 @@ class Search:
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
         return self._exact(self._fields[:2], self._work)
-
-    def from_slow_moments(self) -> FittedFlow | None:
-        """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
-        a few milliseconds where there is none."""
-        small = self._x.shape[1] <= self._laws.most_variables and self._complete
-        found = grown(self._fields[0], self._x, self._known, self._laws) if small else None
-        return None if found is None else self._finished(found)
 
     def of_libraries(self) -> FittedFlow | None:
         """The first law of the user's own libraries."""
@@ -92,19 +88,19 @@ class Search:
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
         best, v = self._powers(), self._x.shape[1]
-        if v > self._laws.most_variables or self._clocked or (best is not None and best.short):
+        if v > self._laws.most_variables or self._clocked or not self._resolved or (best is not None and best.short):
             return best
         return self._functions(best)
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding."""
-        if self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables or not self._complete:
+        if self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
             return None
         return self._exact(quotients(self._x, self._laws), Budget(self._laws.work_exact))
 
     def _exact(self, fields: Iterable[SparseField], budget: Budget) -> FittedFlow | None:
         """The first of these families with a member that takes every sample to the next up to rounding."""
-        for field in fields if self._complete else ():
+        for field in fields:
             if budget.left > 0:
                 found = exactly(field, self._x, self._known, budget, self._laws)
                 if found is not None:
@@ -117,18 +113,8 @@ class Search:
         for field, most in zip(self._fields, (self._laws.most_quadratic, self._laws.most_parameters), strict=False):
             if field.coefficients > most or (best is not None and best.conclusive):
                 break
-            best = self._made_exact(self._better(best, field))
+            best = self._better(best, field)
         return best
-
-    def _made_exact(self, best: FittedFlow | None) -> FittedFlow | None:
-        """A field found in spite of gaps in samples without noise, solved again from the steps that have none."""
-        if self._complete or best is None or best.found.noise.max() > self._laws.clean or not best.field.count:
-            return best
-        steps = Steps.of(self._x, self._known)
-        if 3 * best.field.count > steps.before.size:
-            return best
-        exact = step_by_step(best.field, self._x, steps, Budget(self._laws.work_exact), self._laws.exact)
-        return best if exact is None else self._finished(exact)
 
     def _functions(self, best: FittedFlow | None) -> FittedFlow | None:
         """The field of powers and functions that the smooth path proposes, where it is better than the best so far.
@@ -176,10 +162,9 @@ class Search:
         return found if found.found.evidence > best.found.evidence else best
 
     def _assimilated(self, field: SparseField) -> FittedFlow | None:
-        """The family through noise, within its own share of the work and what is left for all; None of series that are
-        noise, or sampled too coarsely."""
+        """The family through noise, within its own share of the work and what is left for all."""
         given = min(self._laws.work, self._noisy_work.left)
-        if given <= 0 or not self._rough.max() < self._laws.resolved:
+        if given <= 0 or not self._resolved:
             return None
         budget = Budget(given)
         found = assimilate(field, self._x, self._seen, budget, self._laws)
@@ -187,7 +172,7 @@ class Search:
         return None if found is None else self._finished(found)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        return free(proposal.terms, self._circles, self._clocked)
+        return _free(proposal.terms, self._circles, self._clocked)
 
     def _finished(self, found: Assimilated) -> FittedFlow:
         measured = self._x[:, : self._x.shape[1] - len(self._circles)]
@@ -233,9 +218,34 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
 def finished(
     found: Assimilated, x: Array, measured: Array, seen: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
-    residual = float(np.sqrt(np.mean(found.noise**2)))
-    exact = residual < laws.exact.rounding
+    exact = found.residual < laws.exact.rounding
     rough = roughness(x, seen > 0)[found.field.own]
     noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
-    conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, offset, residual, exact, conclusive, values + offset, laws, seen=seen)
+    different = x.shape[1] * len(np.unique(x, axis=0))  # a row that is repeated, such as one at rest, counts once
+    conclusive = found.looseness <= laws.one_trajectory and different > 3 * found.field.count and noise_only
+    return FittedFlow(found, offset, exact, conclusive, values + offset, laws, seen=seen)
+
+
+def _circles(values: Array, phases: int) -> list[tuple[int, int]]:
+    """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
+    own, squares = values.shape[1] - phases, values**2 / np.mean(values**2, axis=0)
+    apart = np.std(squares[:, :own, None] + squares[:, None, own:], axis=0)
+    return [(int(i), own + partner) for partner, i in enumerate(np.argmin(apart, axis=0))]
+
+
+def _free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
+    """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
+    except powers of a clock, what would change its pace, and more than cubic terms besides it."""
+    field = SparseField.of(terms)
+    mask, powers = field.mask.copy(), flow.powers(terms)
+    for pair in circles:
+        within = powers[:, list(pair)].sum(axis=1)
+        mask[within > 1] = False
+        alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
+        for i in pair:
+            mask[~alone, i] = False
+    if clocked:
+        clock = terms.variables - 1
+        mask[(powers[:, clock] > 1) | (powers[:, :clock].sum(axis=1) > 3)] = False
+        mask[1:, clock] = False
+    return field.with_mask(mask)

@@ -22,14 +22,12 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from prophecy._arrays import Array, Counts
-from prophecy.laws.assimilation import Assimilated, known
 from prophecy.laws.damped import descend
-from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, features
+from prophecy.laws.flow import EIGHTH, FOURTH, SparseField, Tableau, features
 from prophecy.laws.hidden_starts import FAMILIES, Family, guesses
 from prophecy.laws.kernels import entry
-from prophecy.laws.problem import Point, Problem
+from prophecy.laws.problem import Assimilated, Point, Problem
 from prophecy.laws.settings import BEYOND, LAWS, HiddenSettings, Settings
-from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
 
 _EXACT = 1e6  # 1 / standard deviations: the weight of the visible part of a state, which is the sample
@@ -205,7 +203,7 @@ class Search:
         affine change of them says nothing, and far along it derivatives mean nothing."""
         problem = self._problem(self.states, HELD)
         problem.at(looseness)
-        return known(problem, 0.0) if problem.linearise() else None
+        return problem.known() if problem.linearise() else None
 
     def finer(self, visible: Array, stride: int) -> Search:
         """The same through all samples, of which it has seen every `stride`-th up to the last: its flow leads through

@@ -14,13 +14,12 @@ import numpy as np
 from prophecy._arrays import Array
 from prophecy.laws import trajectory
 from prophecy.laws.context import Context, Units, fastest_period
-from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import powers
 from prophecy.laws.flows import finished
 from prophecy.laws.hidden import HELD, Search, found, starts
 from prophecy.laws.hidden_starts import Family
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
-from prophecy.laws.trajectory import Decided
+from prophecy.laws.trajectory import Decided, FittedFlow
 from prophecy.laws.weak_form import roughness, smoothed
 
 # Model error as a share of the noise, up to one trajectory
@@ -65,7 +64,7 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
     if known is None:
         return None
     offset = np.zeros(len(known.noise))
-    model = FittedFlow(known, offset, search.misfit, True, True, search.states, settings.laws)
+    model = FittedFlow(known, offset, True, True, search.states, settings.laws)
     return _followed(context, search, model, steps, passes, how.wider)
 
 

@@ -21,13 +21,12 @@ from prophecy._arrays import Array
 from prophecy.laws import families, flow, trajectory
 from prophecy.laws.context import Context, Units
 from prophecy.laws.damped import solve
-from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH, Terms
 from prophecy.laws.flows import Search
 from prophecy.laws.noise_free import step_by_step
 from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
-from prophecy.laws.trajectory import Decided
+from prophecy.laws.trajectory import Decided, FittedFlow
 from prophecy.laws.weak_form import WeakForm, roughness, smoothed
 
 _TUNED = 3  # times that the frequency is tuned at most
@@ -188,11 +187,10 @@ def _tuned(context: Context, ready: Context, frequency: float, model: FittedFlow
         end = trial.values + model.offset
         latest = end[-laws.latest :]
         found = step_by_step(model.field, latest, Steps.of(latest, known[-len(latest) :]), exact=laws.exact)
-        residual = np.inf if found is None else float(np.sqrt(np.mean(found.noise**2)))
-        if found is None or not residual < model.residual:
+        if found is None or not found.residual < model.found.residual:
             break
         ready, frequency = trial, frequency + change
-        model = replace(model, found=found, residual=residual, end=end)
+        model = replace(model, found=found, end=end)
     return ready, frequency, model
 
 

@@ -9,66 +9,49 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from prophecy._arrays import Array, Counts, Mask
-from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.damped import LEAST, Damped
-from prophecy.laws.flow import EIGHTH, FOURTH
-from prophecy.laws.problem import Steps, one_step
-from prophecy.laws.select_terms import shortest, widened
+from prophecy.laws.flow import EIGHTH, FOURTH, SparseField
+from prophecy.laws.problem import Assimilated, Steps, one_step
+from prophecy.laws.select_terms import eliminated, shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated
 from prophecy.laws.weak_form import Budget, WeakForm, regression
 
 
 def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Assimilated | None:
     """The member of a family that takes every sample to the next up to rounding, if one does.
 
-    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
-    samples that were observed; steps to and from the others do not count.
+    Powers are solved for from the slowest moments on: samples too far apart for the fast ones are still close enough
+    there. The steps whose path two polynomials agree on best come first; then, time and again, twice as many, those
+    that the field so far misses least. Noise shows at once: no field explains even the first. Functions, found along
+    the whole path, and the coefficients of many powers are solved for from all steps. known: the samples that were
+    observed; steps to and from the others do not count.
     """
-    shaped, steps, exact = len(field.terms.kinds) > 0, Steps.of(x, known), laws.exact
-    if len(x) <= 8:
+    steps, there, count = Steps.of(x, known), np.nonzero(known[:-1] & known[1:])[0], 2 * field.terms.size
+    if len(there) <= 8:
         return None
-    rough = regression(field, x, nats=laws.spare * shaped)
-    rough, rest = one_step(rough, steps, EIGHTH, 1, 12, robust=True, budget=budget)
-    while 3 * exact.rounding < (coarse := _median(rest)) < laws.clean:
-        substeps = rough.substeps(EIGHTH, steps.before, exact.share * coarse)
-        rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
-        if _median(rest) > 0.5 * coarse:
-            break
-    left = _median(rest)
-    found = step_by_step(rough, x, steps, budget, exact) if left < 3 * exact.rounding else None
-    if found is None and (jumping := rough.jumping(x)) is not None:
-        found = step_by_step(jumping, x, steps, budget, exact)
-    if found is None and not shaped and not left < laws.clean:
-        found = grown(field, x, known, laws)
-    return found
-
-
-def grown(field: SparseField, x: Array, known: Mask, laws: LawSettings) -> Assimilated | None:
-    """The same from the slowest moments on: samples too far apart for the fast ones are still close enough there.
-
-    The steps whose path two polynomials agree on best are solved for first; then, time and again, twice as many, those
-    that the field so far misses least. Noise shows at once: no field explains even the first.
-    """
-    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_exact)
-    if len(x) <= 8 or len(steps.before) < 2 * count:
-        return None
-    there = np.nonzero(known[:-1] & known[1:])[0]
-    chosen = np.argsort(np.pad(WeakForm(x).error, 2, constant_values=np.inf)[there])[:count]
-    rough = regression(field, x, steps=there[chosen] - 2)
+    shaped = len(field.terms.kinds) > 0
+    slow = not shaped and 2 * count <= len(there)
+    order = np.argsort(np.pad(WeakForm(x).error, 2, constant_values=np.inf)[there])
+    chosen = order[:count] if slow else order
+    rough = regression(field, x, nats=laws.spare * shaped, steps=there[chosen] - 2 if slow else None)
+    left = np.inf
     while budget.left > 0:
-        few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
-        substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
+        few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(there)
         own = Budget(budget.left / share)
+        substeps = rough.substeps(EIGHTH, few.before, laws.exact.rounding)
         rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own)
         budget.left = own.left * share
-        if not _median(rest) < laws.growing:
-            return None
-        if share == 1:
-            return step_by_step(rough, x, steps, budget, laws.exact)
+        before, left = left, _median(rest)
+        if not left < laws.growing or (share == 1 and not 3 * laws.exact.rounding < left < 0.5 * before):
+            break
         missed = np.nan_to_num(np.abs(steps.missed(rough, EIGHTH, 2)), nan=np.inf).max(axis=1)
         chosen = np.argsort(missed)[: 2 * len(chosen)]
-    return None
+    else:
+        return None
+    found = step_by_step(rough, x, steps, budget, laws.exact) if left < 3 * laws.exact.rounding else None
+    if found is None and (jumping := rough.jumping(x)) is not None:
+        found = step_by_step(jumping, x, steps, budget, laws.exact)
+    return found
 
 
 def step_by_step(

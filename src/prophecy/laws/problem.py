@@ -1,12 +1,21 @@
-"""The least squares behind every law: states, parameters and noise of one field, and Gauss-Newton steps on them.
+"""Fields solved from samples: states, parameters and the noise level together, by one least-squares problem.
 
-`Problem` has the states at the samples as unknowns. Without noise they are the samples, the equations of single steps
-are all there is, and `one_step` solves those: by order 8, and robustly, since a few steps may be too fast for a guess.
+One step at a time, noise looks like dynamics: it enters every start. In `Problem` the state at every sample is an
+unknown, close to what was observed up to the noise and close to where the flow takes the state before up to a model
+error. `assimilate` tightens that error stage by stage, from three times the noise (any field will do) to far below it
+(one trajectory of one field passes through the whole series), so that Gauss-Newton follows the solution from an easy
+problem to the exact one. At every stage terms that are not worth their place are removed, by Bayes' information
+criterion, and may come back. The stage with the highest evidence is kept: where no field of the family fits, that is
+one with room for the model's error.
+
+Without noise the states are the samples, the equations of single steps are all there is, and `one_step` solves those:
+by order 8, and robustly, since a few steps may be too fast for a guess.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +23,11 @@ from scipy.linalg import qr
 
 from prophecy._arrays import Array, Counts, Mask
 from prophecy.laws.damped import LEAST, Damped, descend
-from prophecy.laws.flow import FOURTH, Tableau
+from prophecy.laws.flow import FOURTH, RECIPROCAL, SparseField, Tableau
 from prophecy.laws.kernels import entry
-from prophecy.laws.select_terms import exchanged
+from prophecy.laws.select_terms import eliminated, exchanged, widened
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.sparse import SparseField, eliminated
-from prophecy.laws.weak_form import Budget
+from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
 
 Point = tuple[SparseField, Array]  # a field, and the states at the samples or what it leaves of these
 
@@ -109,16 +117,18 @@ class Problem:
         self._solved = Damped(self._triangle, triangle[:count, count])
         return True
 
-    def freedom(self) -> Array:
-        """A square root of the covariance of the parameters; directions that nothing determines are held."""
-        return self._solved.root(self.laws.held)
-
     def _moved(self, damping: float) -> Iterator[Point]:
         """Where the step of that damping leads, and a third of it."""
         change = self._solved(max(damping, LEAST))
         shift = entry.substitute(self.system.rows, change)
         for share in (1.0, 0.3):
             yield self.field.moved(share * change), self.states + share * shift
+
+    def known(self, evidence: float = 0.0) -> Assimilated:
+        """What the samples say, and leave open; parameters that nothing determines are held."""
+        v, rows = self.values.shape[1], self.system.rows[-1]
+        last, freedom = np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), self._solved.root(self.laws.held)
+        return Assimilated(self.field, self.states, self.noise, self.looseness, freedom, last, evidence)
 
     def rescale(self) -> None:
         """The noise level at which the equations have the spread they should have.
@@ -149,21 +159,23 @@ class Problem:
         return float(likelihood - cost)
 
     def select(self, again: bool) -> None:
-        """Remove terms that are not worth what they cost; then, if `again`, choose anew among all that are allowed: as
-        far as the evidence does not suffer."""
-        evidence = self.evidence()
-        for anew in (False, True) if again else (False,):
-            if self.budget.left < 0:
-                return
+        """Remove terms that are not worth what they cost; then, if `again`, choose anew among all that are allowed, for
+        as long as the evidence rises: each choice is the best near the solution before it."""
+        evidence, anew = self.evidence(), False
+        while self.budget.left >= 0:
             kept, mask = (self.field, self.states, self.noise, self._cost, self._damping), self.field.mask
             self.field = self.field.with_mask(self.allowed) if anew else self.field
-            if self._prune(anew) and (self.field.mask != mask).any():
+            better = self._prune(anew) and bool((self.field.mask != mask).any())
+            if better:
                 self.improve(5, 1e-2)
                 self.rescale()
-                if (now := self.evidence()) >= evidence:
-                    evidence = now
-                    continue
-            self.field, self.states, self.noise, self._cost, self._damping = kept
+                before, evidence = evidence, max(evidence, self.evidence())
+                better = evidence > before
+            if not better:
+                self.field, self.states, self.noise, self._cost, self._damping = kept
+            if not again or (anew and not better):
+                return
+            anew = True
 
     def _prune(self, anew: bool) -> bool:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). Whether any
@@ -271,3 +283,102 @@ def _weights(rest: Array) -> Array:
     """Under which least squares minimises the sum of square roots of absolute errors: most of them small, a few not."""
     size = np.nan_to_num(np.abs(rest), nan=np.inf)
     return np.asarray(np.maximum(size, np.median(size) + 1e-12) ** -0.75)
+
+
+@dataclass(frozen=True, eq=False)
+class Assimilated:
+    """A field, the states it passed through, and what is known about both.
+
+    noise: (variables,), in standard deviations of the series. looseness: model error / noise.
+    freedom: (parameters, parameters), a square root of the covariance of the parameters.
+    last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
+    evidence: log marginal likelihood less the penalty of the information criterion.
+    stray: (variables,), root mean square of what single steps are missed by where samples are taken as they are, the
+    few included that are far off (across a kink, through a spike), which `noise` is without. chosen: terms are
+    combinations of others along the samples, and the fewest were taken.
+    """
+
+    field: SparseField
+    states: Array
+    noise: Array
+    looseness: float
+    freedom: Array
+    last: Array
+    evidence: float
+    stray: Array | None = None
+    chosen: bool = False
+
+    @property
+    def residual(self) -> float:
+        """What it leaves of the series, root mean square over the variables."""
+        return float(np.sqrt(np.mean(self.noise**2)))
+
+    @property
+    def missed(self) -> Array:
+        """By how much the field misses the next state, (variables,), in standard deviations of the series."""
+        return self.noise * self.looseness if self.stray is None else self.stray
+
+    def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
+        """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""
+        generator = np.random.default_rng(seed)
+        v = self.states.shape[1]
+        change = wider * self.freedom @ generator.standard_normal((len(self.freedom), count))
+        right = wider * generator.standard_normal((v, count)) - self.last[:, v:] @ change
+        states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
+        return [self.field.moved(each) for each in change.T], states
+
+
+def assimilate(
+    field: SparseField,
+    values: Array,
+    seen: Array,
+    budget: Budget | None = None,
+    laws: LawSettings = LAWS,
+) -> Assimilated | None:
+    """States, parameters and noise of (time, variables) under the family of `field`. budget: the work it may do."""
+    family = field
+    noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
+    noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
+    noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
+    states = np.where(field.own, smoothed(values, noise), values)
+    field, noise = _start(field, values, states, noise, laws)
+    noise = np.maximum(noise, least_noise(noise, laws))
+    problem = Problem(field, values, seen, noise, states, laws)
+    problem.budget = budget or Budget()
+    problem.allow(family.mask)
+    best, falling = None, 0
+    few = family.coefficients <= laws.most_parameters
+    for looseness in laws.stages:
+        if looseness == laws.one_trajectory and RECIPROCAL in field.terms.kinds:
+            problem.field, wide = widened(problem.field, problem.field.with_mask(family.mask))
+            problem.allow(wide.mask)
+        problem.at(looseness)
+        problem.improve(6, 1e-2)
+        problem.rescale()
+        if looseness < laws.stages[0]:
+            problem.select(again=few or looseness == laws.stages[1])
+        problem.improve(4)
+        problem.rescale()
+        evidence = problem.evidence()
+        fall = best.evidence - evidence if best is not None else 0.0
+        if -fall > laws.rising:
+            problem.budget.left += laws.work_more
+        falling = falling + 1 if not fall < laws.hopeless else 0
+        if falling == 2 or not fall < 2 * laws.hopeless or problem.budget.left < 0:
+            break
+        if np.isfinite(evidence) and (best is None or evidence > best.evidence):
+            best = problem.known(evidence)
+    return best
+
+
+def _start(
+    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
+) -> tuple[SparseField, Array]:
+    """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
+    thin = laws.thin if field.coefficients > laws.kept else 0.0
+    start = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
+    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
+    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
+        return start, noise
+    start, rest = one_step(start, Steps.of(values), FOURTH, 2)
+    return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

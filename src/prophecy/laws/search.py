@@ -17,11 +17,10 @@ from scipy.optimize import isotonic_regression
 from prophecy._arrays import Array
 from prophecy.laws import families, inputs, trajectory
 from prophecy.laws.context import Context
-from prophecy.laws.fitted import FittedFlow, nats
 from prophecy.laws.flows import Search
 from prophecy.laws.problem import most_noise
 from prophecy.laws.settings import Settings
-from prophecy.laws.trajectory import Decided
+from prophecy.laws.trajectory import Decided, FittedFlow, nats
 from prophecy.laws.weak_form import roughness
 
 STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
@@ -49,11 +48,11 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
             return decided
     if trajectory.promising(context, laws):
         return _promising(context, search, steps, settings)
-    decided = trajectory.decide(context, search.from_slow_moments(), steps) if several else None
-    if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
-        return decided  # a line obeys any law; readouts follow it to rounding
-    if decided is None and rough <= laws.clean and values.shape[1] <= laws.widest:
+    decided, straight = None, np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT
+    if several or (rough <= laws.clean and values.shape[1] <= laws.widest and not straight):
         decided = trajectory.decide(context, search.exact_powers(), steps)
+    if straight:
+        return decided  # a line obeys any law; readouts follow it to rounding
     if decided is None and rough <= laws.noise and values.shape[1] == 1:
         decided = _of_one(context, search, steps, rough, settings)
     return decided

@@ -15,8 +15,7 @@ from scipy.linalg import qr
 from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.damped import solve
-from prophecy.laws.flow import RECIPROCAL, SINE
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.flow import RECIPROCAL, SINE, SparseField
 
 _KEPT = 200  # sets of terms that are followed from each size to the next: all pairs of 20 terms
 _WORK = 80_000  # sets times the square of the columns: fewer sets are followed where there are many columns
@@ -25,6 +24,28 @@ _MANY = 12  # terms of an equation that others are not looked for in place of: i
 _SAME = 1e-6  # standard deviations: a variable that others determine that well in every row is a sum of them
 _TURNS = 0.0, np.pi / 2  # phases of a plain sine and cosine
 _ALONE = 1e-10  # of a column: what those of a set leave of it must be more, or it is one of them
+
+
+def eliminated(
+    value: Array, root: Array, alive: Mask, limit: float, most: int, enough: int | None = None
+) -> tuple[Array, Array, Mask]:
+    """Backward elimination under a quadratic cost: the minimiser and a square root of its covariance, (entries, any),
+    without the weak terms; the others follow as far as they are correlated with these.
+
+    The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
+    alive: the entries that may go; as long as more than `enough` of them are left they go whatever that costs.
+    """
+    removable, enough = alive.copy(), len(value) if enough is None else enough
+    for _ in range(most):
+        variance = np.einsum("pr,pr->p", root, root)
+        loss = np.where(removable, value**2 / np.maximum(variance, 1e-300), np.inf)
+        weakest = int(np.argmin(loss))
+        if not loss[weakest] <= limit and removable.sum() <= enough:
+            break
+        share = root @ root[weakest] / max(variance[weakest], 1e-300)
+        value, root = value - share * value[weakest], root - np.outer(share, root[weakest])
+        removable[weakest], value[weakest] = False, 0.0
+    return value, root, removable
 
 
 def shortest(field: SparseField, family: SparseField, points: Array, left: float) -> SparseField | None:

@@ -91,7 +91,6 @@ class LawSettings:
 
     # Samples that may be exact
     clean: float = 1e-3  #: standard deviations: noise below which single steps may be solved for exactly
-    complete: float = 0.75  #: share of the steps between samples that were both observed
     hopeful: float = 0.005  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
@@ -124,9 +123,6 @@ class LawSettings:
     hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening, or one twice as far
     kept: int = 20  #: terms of an equation that are kept then, at most
     thin: float = 5.0  #: nats along the smooth path that a term must be worth to be there from the start
-    #: Standard deviations: the least noise to begin with where values are missing. What gaps are filled with is off by
-    #: this and more, and samples that are taken for exact would hold the states to it.
-    bridged: float = 0.02
     unbridged: int = 24  #: rows without any value: through noise a path across more is seldom found
     after_gap: float = 0.2  #: share of the rows: where so many come after such a gap, those before it are left out
     coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound

@@ -18,11 +18,10 @@ from prophecy.laws.context import Units
 from prophecy.laws.equations import Argument, Equations, Term
 from prophecy.laws.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.laws.flow import powers as powers_of
-from prophecy.laws.select_terms import relations
-from prophecy.laws.sparse import eliminated
+from prophecy.laws.select_terms import eliminated, relations
 
 if TYPE_CHECKING:
-    from prophecy.laws.fitted import FittedFlow
+    from prophecy.laws.trajectory import FittedFlow
 
 
 # How each kind of function in `flow.py` is written.

@@ -15,8 +15,8 @@ from scipy.fft import dct, idct
 from prophecy._arrays import Array, Indices, Mask
 from prophecy.laws import flow
 from prophecy.laws.damped import LEAST, Damped, descend
-from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
-from prophecy.laws.sparse import SparseField, eliminated, movable
+from prophecy.laws.flow import MODULUS, RECIPROCAL, SIGN, SINE, Function, SparseField, Terms, movable
+from prophecy.laws.select_terms import eliminated
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
