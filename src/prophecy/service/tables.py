@@ -117,11 +117,14 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         roles = resolve(layout)
         times = None if roles.clock is None else roles.clock.read(layout)[0]
-        for name in roles.values:
-            layout[name].said()  # refused here, where it can be asked about
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
+    try:
+        for name in roles.values:
+            layout[name].said()  # what no choice of columns mends is refused before anything is sent
+    except ValueError as error:
+        raise refused(error) from None
     there = np.zeros(0) if times is None else times.values[~times.missing]
     return {
         **found,
