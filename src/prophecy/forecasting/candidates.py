@@ -7,6 +7,7 @@ import numpy as np
 
 from prophecy._arrays import Array
 from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.growth import saturation
 from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
@@ -29,9 +30,12 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
     for scale in scales:  # what is described on two scales is no likelier for that
         yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
-    for degree, label in ((1, "straight line"), (2, "parabola")):
+    shapes = [(1, "straight line", scale) for scale in scales] + [(2, "parabola", VALUES)]
+    for degree, label, scale in shapes:
         fit = seasonal(polynomial(degree), series.seasons, settings)
-        yield Candidate("polynomial", label, VALUES, fit, settings.power_prior**degree)
+        yield Candidate("polynomial", label + scale.name, scale, fit, settings.power_prior**degree)
+    growth = seasonal(saturation, series.seasons, settings)
+    yield Candidate("growth", "growth that saturates", VALUES, growth, settings.power_prior)
     yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most, settings.season_cycles))
     if series.seasons:
         yield from _profiles(min(series.seasons), settings)
