@@ -2,9 +2,9 @@
 
     x(t) = c + k / (1 + exp(-r (t - m))) + noise,   variance s² + j' (J'J / s² + P)⁻¹ j
 
-Early it is an exponential, late an approach to a level. Before any value is known log k is normal around the logarithm
-of the values' standard deviation, log r and m (in lengths of the context) around `_USUAL`, as sure as `_SURE`, the
-diagonal of P. The unknowns are where the posterior is highest: the best of a grid, then refined by Levenberg and
+Early it is an exponential, late an approach to a level. Time is in lengths of the context, x in standard deviations of
+the early part. Before any value is known log k, log r and m are normal around `_USUAL`, as sure as `_SURE`, which is on
+the diagonal of P. The unknowns are where the posterior is highest: the best of a grid, then refined by Levenberg and
 Marquardt's steps. J are the slopes of the curve by c, log k, log r and m, j those ahead.
 """
 
@@ -17,7 +17,7 @@ from prophecy.forecasting.series import Ahead, Fitted
 
 _UNKNOWN = 4
 _RATES, _MIDDLES = (grid.ravel() for grid in np.meshgrid(np.geomspace(1.5, 24, 7), np.linspace(-0.5, 2, 21)))
-_USUAL = np.log(6.0), 0.75  # log r and m of a curve that turns late in the context
+_USUAL = np.array([0.0, 0.0, np.log(6.0), 0.75])  # a curve as high as the values, that turns late in the context
 _SURE = np.array([0.0, 0.1, 1.0, 1.0])  # of c nothing is known, of k within a factor of twenty
 _ROWS = 256  # means of so many blocks stand for longer contexts
 _STEPS = 6
@@ -33,8 +33,8 @@ class Saturation:
         starts = np.arange(end % block, end, block)
         count = np.add.reduceat(seen[:end].astype(np.float64), starts)
         y = np.add.reduceat(np.where(seen, x, 0.0)[:end], starts) / np.maximum(count, 1.0)
-        centre = float(count @ y / count.sum())
-        scale = float(np.sqrt(count @ (y - centre) ** 2 / count.sum())) or 1.0
+        early = x[: origins.min()][seen[: origins.min()]]
+        centre, scale = float(early.mean()), float(early.std()) or 1.0
         y, times = (y - centre) / scale, (starts + (block - 1) / 2) / end
         weight = count * (starts + block <= origins[:, None])
         unknowns, left = _solved(times, y, weight)
@@ -51,8 +51,7 @@ def saturation(x: Array, seen: Mask, steps: int) -> Fitted | None:
 
 
 def _curve(unknowns: Array, times: Array) -> tuple[Array, Array]:
-    """At (origins, times) or (times,): the curve of each origin's c, k, log r, m, and its slopes by c, log k, log r, m,
-    (origins, times, 4)."""
+    """(origins, times): the curve of each origin's c, k, log r, m; and its slopes, (origins, times, 4)."""
     c, k, rate, middle = (each[:, None] for each in unknowns.T)
     since = np.exp(rate) * (times - middle)
     share = 1 / (1 + np.exp(-since))
@@ -64,21 +63,14 @@ def _gram(slopes: Array, weight: Array) -> Array:
     return np.asarray((slopes * weight[:, :, None]).transpose(0, 2, 1) @ slopes)
 
 
-def _usual(y: Array, weight: Array) -> Array:
-    """(origins, 4): what the unknowns are around before anything is known; of c nothing is."""
-    total = weight.sum(axis=1)
-    spread = np.sqrt(np.maximum(weight @ y**2 / total - (weight @ y / total) ** 2, 1e-12))
-    return np.column_stack([0 * spread, np.log(spread), *(np.full(len(spread), each) for each in _USUAL)])
-
-
-def _unlikely(unknowns: Array, usual: Array) -> Array:
-    """How far log k, log r and m are from what is usual: (…, 4)."""
-    off = unknowns - usual
-    off[..., 0], off[..., 1] = 0.0, np.log(np.abs(unknowns[..., 1]) + 1e-12) - usual[..., 1]
+def _unlikely(unknowns: Array) -> Array:
+    """How far (…, 4) c, k, log r, m are from what is usual, k by its logarithm."""
+    off = unknowns - _USUAL
+    off[..., 1] = np.log(np.abs(unknowns[..., 1]) + 1e-12) - _USUAL[1]
     return off
 
 
-def _best_of_grid(times: Array, y: Array, weight: Array, usual: Array) -> tuple[Array, Array]:
+def _best_of_grid(times: Array, y: Array, weight: Array) -> tuple[Array, Array]:
     """(origins, 4): c, k, log r and m of the likeliest (r, m) of the grid; (origins,) the squares that they leave."""
     share = 1 / (1 + np.exp(-_RATES[:, None] * (times - _MIDDLES[:, None])))
     total, of_share, of_y = weight.sum(axis=1)[:, None], weight @ share.T, (weight @ y)[:, None]
@@ -87,15 +79,14 @@ def _best_of_grid(times: Array, y: Array, weight: Array, usual: Array) -> tuple[
     k = both / np.where(power > 1e-9 * total, power, np.inf)
     left = np.maximum((weight @ y**2)[:, None] - of_y**2 / total - k * both, 1e-12 * total)
     every = np.stack([(of_y - k * of_share) / total, k, *np.broadcast_arrays(np.log(_RATES), _MIDDLES, k)[:2]], axis=2)
-    loss = (weight > 0).sum(axis=1)[:, None] * np.log(left) + _unlikely(every, usual[:, None]) ** 2 @ _SURE
+    loss = (weight > 0).sum(axis=1)[:, None] * np.log(left) + _unlikely(every) ** 2 @ _SURE
     best = np.arange(len(k)), np.argmin(loss, axis=1)
     return every[best], left[best]
 
 
 def _solved(times: Array, y: Array, weight: Array) -> tuple[Array, Array]:
     """The likeliest unknowns of each origin, (origins, 4), and the squares that they leave, (origins,)."""
-    usual = _usual(y, weight)
-    best, left = _best_of_grid(times, y, weight, usual)
+    best, left = _best_of_grid(times, y, weight)
     noise = left[:, None] / np.maximum((weight > 0).sum(axis=1), 1)[:, None]
     damping = np.full(noise.shape, 1e-3)
     path, slopes = _curve(best, times)
@@ -103,14 +94,14 @@ def _solved(times: Array, y: Array, weight: Array) -> tuple[Array, Array]:
         gram = _gram(slopes, weight)
         size = np.diagonal(gram, axis1=1, axis2=2)
         ridge = damping * size + 1e-12 * size.max(axis=1, keepdims=True) + noise * _SURE
-        target = ((weight * (y - path))[:, None] @ slopes)[:, 0] - noise * _SURE * _unlikely(best, usual)
+        target = ((weight * (y - path))[:, None] @ slopes)[:, 0] - noise * _SURE * _unlikely(best)
         step = np.linalg.solve(gram + ridge[:, :, None] * np.eye(_UNKNOWN), target[:, :, None])[:, :, 0]
         step[:, 1:] = np.clip(step[:, 1:], -0.5, 0.5)
         tried = best + step
         tried[:, 1] = best[:, 1] * np.exp(step[:, 1])
         new_path, new_slopes = _curve(tried, times)
         loss, new_loss = (
-            np.sum(weight * (y - some) ** 2, axis=1) + noise[:, 0] * (_unlikely(each, usual) ** 2 @ _SURE)
+            np.sum(weight * (y - some) ** 2, axis=1) + noise[:, 0] * (_unlikely(each) ** 2 @ _SURE)
             for some, each in ((path, best), (new_path, tried))
         )
         better = (new_loss < loss)[:, None]

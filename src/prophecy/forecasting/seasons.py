@@ -91,8 +91,7 @@ class MeanProfile:
         return self if len(x) >= self.cycles * self.season else None
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
-        cycles = min(self.cycles, int(origins.min()) // self.season)
-        back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
+        back = origins[:, None, None] - self.season * np.arange(1, self.cycles + 1)[:, None] + np.arange(self.season)
         return np.asarray(x[back].mean(axis=1)[:, np.arange(steps) % self.season]), None
 
 
@@ -123,14 +122,11 @@ def _longer(x: Array, settings: Settings) -> tuple[int, ...]:
     wide, narrow = (-(-len(x) // count) for count in (settings.kept, settings.longest))
     few, many = (x[len(x) % size :].reshape(-1, size).mean(axis=1) for size in (wide, narrow))
     flat, sharp = less_line(many), []
-
-    def merit(period: int) -> float:
-        return -len(flat) * float(np.log(np.sum((flat - _phase_means(flat, period)) ** 2) + 1e-300)) - 2 * period
-
     for period in _found(few, (), settings):
         low, high = (period - 1) * wide / narrow, (period + 1) * wide / narrow
         near = {part for k in _PARTS for part in range(max(int(low / k), 2), int(high / k) + 2)}
-        sharp.append(narrow * max(near, key=merit))
+        best = min(near, key=lambda p: len(flat) * np.log(np.sum((flat - _phase_means(flat, p)) ** 2) + 1e-300) + 2 * p)
+        sharp.append(narrow * best)
     return tuple(period for period in sharp if period > settings.longest / settings.season_cycles)
 
 
