@@ -10,6 +10,8 @@ from scipy.signal import lfilter
 from prophecy.forecasting import forecast
 from prophecy.forecasting.growth import saturation
 from prophecy.forecasting.of_time import waves
+from prophecy.forecasting.outliers import outliers
+from prophecy.forecasting.settings import DEFAULT
 
 R = np.random.default_rng
 SEEN = np.ones(200, dtype=bool)
@@ -169,3 +171,15 @@ def test_intervals_of_a_few_values_hold_and_are_not_endless(n):
             wide.append(np.mean(ahead.upper - ahead.lower))
     assert 0.7 < np.mean(held) <= 1.0
     assert np.median(wide) < 20
+
+
+@pytest.mark.parametrize("pair", [(-352.0, -161.0), (-161.0, -352.0), (300.0, 140.0), (200.0, -90.0)])
+def test_wild_values_beside_each_other_are_set_aside_and_a_peak_is_not(pair):
+    t = np.arange(400)
+    y = 50 + 10 * np.sin(2 * np.pi * t / 7) + R(0).standard_normal(400)
+    y[73:75] += pair
+    y[[20, 300]] += (200, -150)
+    assert np.nonzero(outliers(y[:, None], DEFAULT)[:, 0])[0].tolist() == [20, 73, 74, 300]
+    peak = 50 + R(0).standard_normal(400)
+    peak[200:207] += (40, 120, 300, 130, 60, 25, 10)
+    assert not outliers(peak[:, None], DEFAULT).any()
