@@ -67,7 +67,7 @@ def _unlikely(unknowns: Array) -> Array:
     """How far (…, 4) c, k, log r, m are from what is usual, k by its logarithm."""
     off = unknowns - _USUAL
     off[..., 1] = np.log(np.abs(unknowns[..., 1]) + 1e-12) - _USUAL[1]
-    return off
+    return np.asarray(off)
 
 
 def _best_of_grid(times: Array, y: Array, weight: Array) -> tuple[Array, Array]:
