@@ -46,7 +46,8 @@ then taken in like any other with du = 0; nothing is learned from it.
    on the first such occasion factor S = √(1e12/π) I, growth = 1, power = π. Then, S meaning growth · factor,
    g = Sᵀ φ, β = λ + g · g, readout += S g ε/β, S ← S - S g gᵀ/(β + √(λ β)), and growth ← growth/√λ. Always power ←
    power + (π - power)/64. When n + 1 is a multiple of 64 the growth is multiplied into the factor; if then
-   ‖S‖² power > 1e16, the singular values of S are limited to √(1e16/(2 power · features)); if it is not finite,
+   ‖S‖² power > 1e16, every weight is observed once more as it is, with variance v = 1e16/(2 power · features): each
+   singular value s of S becomes s/√(1 + s²/v); if it is 1e40 or more,
    or the readout's sum beyond 1e100, the member starts over.
 4. *Bias,* for each constructed member: bias ← bias + ((du - prediction) p - bias) a, a = min(1, 8/window);
    squared_bias ← squared_bias + (bias² - squared_bias) max(min(1 - `discount`, 1/window), 1/(n + 1)).
@@ -61,11 +62,11 @@ then taken in like any other with du = 0; nothing is learned from it.
    first), for z and each alternation: e ← A (e - x₁ d) and e ← d - a e from 0 on, which are added to them.
 7. *Memories,* with du = u - last: lags move on by one, u first; lag features are lag - u. z ← A (z - x₁ du), A from
    the bilinear rule, x₁ = (I - A)⁻¹ B. alternation ← du - a · alternation for a = 0.9 and 0.98; its feature is that
-   times 1 - a. count += 1; mean += (u - mean) max(`slowest_mean`, 1/count), its feature is mean - u. last = u; known
+   times 1 - a. count += 1; mean += (u - mean) max(0.001, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
-   one readout · φ, limited to ±`farthest` ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
-   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on five more
+   one readout · φ, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
+   Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on three more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
    weights shrink_weight/shrink_scale; after a value that stands in for a missing one it stays what it was before
@@ -80,8 +81,8 @@ quantiles along straight lines over the normal quantiles of their levels (0.5, 0
 max(tail, ξ₀). W = 1 if h = 1. Else, with q the half width one step ahead at level 0.9, a(o) = gap_error[o] (1 +
 `gap_few`/gap_seen[o]^1.5) and the power c = 3 where error_scale < 1e-8 of the copy's scale, else 1: W = w/q, 1 at
 least, where w = max(a(o'), q) 2^(c (o - o')) for the largest o' ≤ o with gap_seen > 0, q h^c if there is none; then w
-is at most |R| + ρ(h) + q √h (and no less, if h > 131 072), and at most a(o'') for the smallest o'' ≥ o with gap_seen
-> 0. A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
+is at most |R| + ρ(h) + q √h (and no less, if h > 131 072).
+A score turns |u - E|/W, over the same root mean square, into a normal quantile x the same way, and is -log10
 erfc(x/√2), or beyond the last quantile -log10 0.0005 + log10(size/quantile)/ξ; it lies between 0 and 15, and is at
 most log10(1 + learned) or, unless √error_scale ≤ 1e-15 |last| + √1e-200, learned/`decade` if that is more; and where
 values repeat at most -log10 p, p the tail of |u - E|/h among the centroids of the errors: 0.5 in their lower half; (c
@@ -347,8 +348,6 @@ class Slow:
         if known and self.learned:
             widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
             wide = widest if h > 2**17 else min(wide, widest)
-        if (seen >= octave).any():
-            wide = min(wide, after[seen >= octave][0])
         return max(wide / one, 1.0)
 
     def learn(self, u, error, p, resting):
@@ -448,14 +447,14 @@ class Slow:
             self.S[s][:] *= self.growth[s]
             self.growth[s] = 1.0
             size = np.sum(self.S[s] ** 2) * self.power[s]
-            if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
+            if not size < 1e24 * BOUND or abs(readout.sum()) >= 1e100:
                 self.S[s][:], self.begun[s] = 0.0, 0
                 readout[:] = 0.0
                 readout[0] = start
             elif size > BOUND:
                 left, values, right = np.linalg.svd(self.S[s])
-                highest = np.sqrt(BOUND / (2 * self.power[s] * width))
-                self.S[s][:] = left * np.minimum(values, highest) @ right
+                variance = BOUND / (2 * self.power[s] * width)
+                self.S[s][:] = left * (values / np.sqrt(1 + values**2 / variance)) @ right
 
     def advance(self, u, filled=False):
         du = u - self.last
@@ -469,14 +468,13 @@ class Slow:
         self.alternation = du - POLES * self.alternation
         self.feature[112:114] = self.alternation * (1 - POLES)
         self.count = self.count + 1
-        self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
+        self.mean = self.mean + (u - self.mean) * max(1e-3, 1.0 / self.count)
         self.feature[114] = self.mean - u
         self.last = u
         for s, (numbers, _, start) in enumerate(SOLVED):
             phi = self.feature[numbers]
             needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
-            farthest = S.farthest * np.sqrt(phi @ phi)
-            said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
+            said = self.readout[s, : len(numbers)] @ phi
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction[:MEMBERS] = np.concatenate(ahead)
         shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)

@@ -14,9 +14,10 @@ every later time: the mean absolute error is never more than `allowed` above tha
 import numpy as np
 
 from prophecy._arrays import Array
+from prophecy.streams.channels import Channels
 from prophecy.streams.kernels import entry
 from prophecy.streams.members import AHEAD_MEMBERS
-from prophecy.streams.rows import fresh, rings
+from prophecy.streams.rows import fresh
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
 
@@ -25,10 +26,9 @@ class Ahead:
     """Predictions `horizon` values ahead with intervals of one level; where the series is cut changes nothing."""
 
     def __init__(self, horizon: int, level: float, settings: Settings = DEFAULT) -> None:
-        constants = table(settings)
-        self._records = fresh(3, constants)
-        self._records["weight"][2] = 1.0 / AHEAD_MEMBERS
-        self._farther = entry.Farther(self._records, rings(2), constants, between(level), horizon)
+        self._bank, far = Channels(1, None, False, 1, settings), fresh(1, table(settings))
+        far["weight"] = 1.0 / AHEAD_MEMBERS
+        self._farther = entry.Farther(self._bank.streams, far, between(level), horizon)
 
     def advance(self, values: Array) -> Array:
         """Take in values (time,); mean, half width and score of each, `horizon` values before it came: (3, time)."""
@@ -39,4 +39,4 @@ class Ahead:
     @property
     def seasons(self) -> tuple[int, ...]:
         """The seasons whose lags are read, in values: none, one or two."""
-        return tuple(round(float(period)) for period in self._records["season_periods"][0] if period)
+        return tuple(round(float(period)) for period in self._bank.records["season_periods"][0] if period)

@@ -47,11 +47,8 @@ def without_none(value: Any) -> Any:
     gone = np.array([one is None for one in array.flat], dtype=np.bool_).reshape(array.shape)
     if not gone.any():
         return value
-    return np.where(gone, np.nan, array).astype(np.float64, casting="unsafe") if _numbers(array[~gone]) else value
-
-
-def _numbers(values: Any) -> bool:
-    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
+    numbers = all(isinstance(one, int | float | np.number) and not isinstance(one, bool) for one in array[~gone])
+    return np.where(gone, np.nan, array).astype(np.float64, casting="unsafe") if numbers else value
 
 
 def checked_level(level: float) -> float:
@@ -113,8 +110,8 @@ def checked_times(stamped: bool, time: ArrayLike | None, moments: int, count: in
         raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
     if count and not stamped:
         raise ValueError(
-            "time means nothing to a model without timestamps: time must be given from the first value on or not at all; "
-            "call reset first"
+            "time means nothing to a model without timestamps: time must be given from the first value on or not at "
+            "all; call reset first"
         )
     if not (np.abs(times) <= LARGEST_TIME).all():
         first = int(np.argmin(np.abs(times) <= LARGEST_TIME))

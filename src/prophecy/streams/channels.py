@@ -129,16 +129,6 @@ class Channels:
         self.streams.ahead(np.arange(self.series), when, values, between(level), out)
         return out.T
 
-    def alarm(self) -> Array:
-        """The alarm with the newest value of each series, (series,): NaN where that is missing."""
-        return np.array(self.samples["alarm"])
-
-    def slope(self) -> Array:
-        """The derivative at the newest value, per second, (series,)."""
-        out = np.empty(self.series)
-        self.streams.slopes(out)
-        return out / self.dt
-
     def shares(self) -> Array:
         """How much each member of the bank counts in its forecast: (series, members), rows add up to 1."""
         shares = self.records["weight"] / np.where(self.records["scale"] > 0.0, self.records["scale"], 1.0)

@@ -53,8 +53,3 @@ EARNED = 32
 """Steps of holes that every value pays for: it costs 32 steps on average (some 40 µs) and 40 ms at worst, whatever its
 stamp is. What is left of a hole is passed over."""
 PARTS = 6  # parts in which the typical interval is tried as a step
-FINE, ANOTHER, NONE = range(3)
-"""What a check of the grid finds: nothing to do; another grid; none."""
-READINGS = 2
-AS_NOISE, THEN = range(READINGS)
-"""The readings of a stamp off its grid: it is noise; or the value was taken then, on the path of the forecasts."""

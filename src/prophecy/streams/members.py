@@ -74,16 +74,16 @@ def _around(seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
 
 SOLVED = (
     Solved(
-        "4 lags, 2 alternations, memories of 48 and 256 samples",
+        "the last 4 values, how they alternate, memories of 48 and 256 values",
         (*_lags(4), *_ALTERNATIONS, *_state(48, 4), *_state(256, 6)),
         LINE,
     ),
-    Solved("15 lags, mean", (*_lags(15), _MEAN), COPY),
-    Solved("8 lags, mean", (*_lags(8), _MEAN), COPY),
-    Solved("2 lags, mean", (*_lags(2), _MEAN), COPY),
-    Solved("6 lags, one and two seasons back and their mean", (*_lags(6), *_around(2, (0, 1, 2))), SEASON),
-    Solved("3 lags, one season back and the mean", (*_lags(3), *_around(2, (0, 2))), SEASON),
-    Solved("2 lags and the shorter season", (*_lags(2), *_around(1, (0, 2))), SEASON),
+    Solved("the last 15 values, mean", (*_lags(15), _MEAN), COPY),
+    Solved("the last 8 values, mean", (*_lags(8), _MEAN), COPY),
+    Solved("the last 2 values, mean", (*_lags(2), _MEAN), COPY),
+    Solved("the last 6 values, one and two seasons back and their mean", (*_lags(6), *_around(2, (0, 1, 2))), SEASON),
+    Solved("the last 3 values, one season back and the mean", (*_lags(3), *_around(2, (0, 2))), SEASON),
+    Solved("the last 2 values and the shorter season", (*_lags(2), *_around(1, (0, 2))), SEASON),
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; then
 autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values; last those that
@@ -91,8 +91,7 @@ sleep until there is a season. A further member is one more line here and its fo
 the record's layout and the rest follow."""
 
 AWAKE = sum(member.start != SEASON for member in SOLVED)
-SEASONAL = ("what the shorter season did on the mean", "what the longer season did on the mean")
-"""Solved members that never sleep; and two that sleep and are not solved, the seasonal differences."""
+"""Solved members that never sleep."""
 
 # What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
 SHORT = sorted(
@@ -101,7 +100,7 @@ SHORT = sorted(
 SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
 FIXED = SHORTS + LONGS * len(WINDOWS)
 BANK = FIXED + AWAKE
-MEMBERS = FIXED + len(SOLVED) + len(SEASONAL)
+MEMBERS = FIXED + len(SOLVED)
 AHEAD_MEMBERS = MEMBERS - FIXED + 2
 """Constructed members, those that never sleep (the bank), and all of them, the sleeping ones last. Farther ahead:
 those that are not constructed, the copy and the bank rolled on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +16,11 @@ from prophecy._forecast import Forecast
 from prophecy.frames.collect import read
 from prophecy.frames.source import is_frame
 from prophecy.streams.arguments import as_moments, checked_level, checked_times, step, without_none
+from prophecy.streams.channels import Channels
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between
 from prophecy.streams.track import Followed
-
-if TYPE_CHECKING:
-    from prophecy.streams.channels import Channels
-
 
 GAPS = ("predict", "hold", "raise")
 GROUP = 256
@@ -98,11 +95,7 @@ class Prophecy:
 
     def reset(self) -> None:
         """Forget everything."""
-        from prophecy.streams.channels import Channels
-
-        self._stream: Channels = Channels(
-            self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings
-        )
+        self._stream = Channels(self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings)
 
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
@@ -127,11 +120,14 @@ class Prophecy:
             only, wide = self._stream.streams.next_number(between(checked_level(level)))
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
-        return Forecast(*(self._as_asked(part) for part in (mean, mean - half, mean + half)), level, METHOD)
+        point, lower, upper = (self._as_asked(part) for part in (mean, mean - half, mean + half))
+        return Forecast(point, lower, upper, level, METHOD)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
-        return self._as_asked(self._stream.slope())
+        slopes = np.empty(self._channels or 1)
+        self._stream.streams.slopes(slopes)
+        return self._as_asked(slopes / self._stream.dt)
 
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
@@ -155,7 +151,7 @@ class Prophecy:
         change is reported when it comes, not again while it lasts (docs/anomalies.md). NaN where the newest
         value is missing, as in `follow`.
         """
-        return self._as_asked(self._stream.alarm())
+        return self._as_asked(self._stream.samples["alarm"].copy())
 
     def seasons(self, channel: int = 0) -> tuple[float, ...]:
         """The periods found in one channel, in samples, the shorter first: none, one or two."""
@@ -221,9 +217,9 @@ class Prophecy:
     @property
     def members(self) -> tuple[str, ...]:
         """What each member of the bank predicts from."""
-        from prophecy.streams.words import names
+        from prophecy.streams.readouts import members
 
-        return names()
+        return tuple(member.name for member in members())
 
     def member_predictions(self, channel: int = 0) -> Array:
         """The next value of one channel as each member predicts it: (members,)."""

@@ -10,7 +10,7 @@ from prophecy._arrays import Array
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact_readout import exact, noise_gain
-from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SEASONAL, SHORT, SOLVED, WINDOWS
+from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SHORT, SOLVED, WINDOWS
 
 _NOTHING = np.zeros(0)
 
@@ -51,7 +51,7 @@ def members() -> tuple[Member, ...]:
     """All members, in the order of the record's arrays: short ones, long ones window by window, solved ones."""
     short = [_short(window, degree) for window, degree in SHORT]
     long = [_long(window, degree) for window in WINDOWS for degree in LONG_DEGREES]
-    return (*short, *long, *(Member(name) for name in (*(s.name for s in SOLVED), *SEASONAL)))
+    return (*short, *long, *(Member(f"a regression on {solved.name}") for solved in SOLVED))
 
 
 def _short(window: int, degree: int) -> Member:

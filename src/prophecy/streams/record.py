@@ -7,7 +7,6 @@ NumPy: tools/structs.py writes the C structs when the package is built, `rows` m
 """
 
 from dataclasses import fields
-from math import prod
 from typing import Any, NamedTuple
 
 from prophecy.streams import limits as n
@@ -29,17 +28,6 @@ class Field(NamedTuple):
     unit: str
     meaning: str
     missing: bool = False
-
-
-def documented(fields: tuple[Field, ...]) -> str:
-    """Fields as a table of docs/record.md, and the size of the record."""
-    lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
-    for field in fields:
-        shape = " × ".join(map(str, field.shape)) or "1"
-        numbers = f"{shape}{', whole' if field.kind == WHOLE else ''}"
-        limits = f"{field.low:g} … {field.high:g}{' or NaN' if field.missing else ''}"
-        lines.append(f"| `{field.name}` | {numbers} | {limits} | {field.unit} | {field.meaning} |")
-    return "\n".join([*lines, "", f"{8 * sum(prod(field.shape) for field in fields)} bytes in all."])
 
 
 _SOLVED = (len(m.SOLVED),)
@@ -124,14 +112,11 @@ CLOCK_FIELDS = (
     Field("irregular", WHOLE, (), 0, 1, "flag", "1 where values are brought to the grid by interpolation"),
     Field("strange", WHOLE, (), 0, n.MOST, "stamps", "stamps in a row before the newest, or beyond `longest_hole`"),
     Field("coarse", WHOLE, (), 0, n.MOST, "stamps", "intervals in a row of two steps or more"),
-    Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
     Field("walked", WHOLE, (), 0, n.MOST, "steps", "steps of holes taken lately, less what values have earned since"),
     Field("dt", REAL, (), 0, 10 * n.LARGEST_TIME, "s", "the step, 0 before it is known"),
     Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
     Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),
     Field("off", REAL, (), 0, 1, "1", "share of recent stamps that were off the grid"),
-    Field("found", REAL, (), 0, 10 * n.LARGEST_TIME, "s", "the step that the last check found"),
-    Field("start", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place that the last check found"),
     Field("fitted", REAL, (), 0, n.MOST, "stamps", "how many stamps phase and step are fitted over"),
     Field("mean_offset", REAL, (), -1e6, 1e6, "steps", "mean of the recent offsets from the grid"),
     Field("mean_square", REAL, (), 0, 1e12, "steps²", "mean square of the recent offsets"),
@@ -142,8 +127,7 @@ SAMPLE_FIELDS = (
     Field("value", REAL, (n.RECENT,), -n.LARGEST, n.LARGEST, "signal", "the last values, beside their stamps", True),
     Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
     Field("known", REAL, (), -n.LARGEST, n.LARGEST, "signal", "that value"),
-    Field("compared", WHOLE, (), 0, n.MOST, "samples", "values that `reading` was judged by"),
-    Field("reading", REAL, (n.READINGS,), 0, n.SQUARED, "signal²", "errors by reading: the stamp is noise, or true"),
+    Field("beside", REAL, (2,), -1e40, 1e40, "1", "errors times what lies off the grid, or the path, and its square"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
@@ -204,7 +188,3 @@ LAYOUTS: dict[str, list[Any]] = {
 } | {"Table": TABLE}
 """The C structs by name: what NumPy makes a dtype of, and tools/structs.py a struct. All numbers have eight bytes, so
 both lay them out alike."""
-
-
-if __name__ == "__main__":
-    print(documented(FIELDS), documented(CLOCK_FIELDS), documented(SAMPLE_FIELDS), sep="\n\n")

@@ -77,8 +77,8 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     t, periods = table[0], records["season_periods"]
     for name in ("weight", "shrink_weight"):
         require(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
-    # Members whose season was put to sleep since the last value had less of the prior when they learned.
-    least = 0.999 * t["share"] * np.minimum(t["prior"][records["season_on"]], t["prior"][1])
+    # Members whose season was put to sleep or woke since the last value had less of the prior when they learned.
+    least = t["seasons"]["joined"] * t["share"] * np.minimum(t["prior"][records["season_on"]], t["prior"][1])
     require(records, "weight", records["weight"] >= least, "must be at least the share")
     for name, most in (("learned", "known"), ("known", "count"), ("gap", "count")):
         require(records, name, records[name] <= records[most], f"must be at most {most}")

@@ -40,7 +40,7 @@ class Group:
         usual: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         if set(written) != set(usual):
             raise ValueError(f"settings must be {', '.join(usual)}, got {', '.join(written)}")
-        made = {name: tuple(value) if isinstance(value, list) else value for name, value in written.items()}
+        made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in written.items()}
         groups = {name: type(group).of(made[name]) for name, group in usual.items() if isinstance(group, Group)}
         return cls(**made | groups)
 
@@ -56,9 +56,9 @@ def _check_number(name: str, value: Any, kind: str) -> None:
 
 
 @dataclass(frozen=True)
-class PeriodSettings(Group):
-    """What is proposed as a season (`kernels/periods.pyx`). Shares are of the power of a series; half and twice is what
-    they do to the mean absolute error on the columns of ETTh1."""
+class SeasonSettings(Group):
+    """What is a season (`kernels/periods.pyx`), and the members that use it (`kernels/seasonal.pyx`). Shares are of the
+    power of a series; half and twice is what they do to the mean absolute error on the columns of ETTh1."""
 
     least: Share = 0.05
     """Share that a season explains, at least; of values less their line twice that. Half, twice: 0.0, +0.2 %."""
@@ -71,16 +71,10 @@ class PeriodSettings(Group):
     more: float = 0.1
     """What a second season explains, at least, over what the first one does. Half, twice: 0.0, 0.0 %; it keeps what a
     first one of no whole number of samples leaves behind from being a season."""
-
-
-@dataclass(frozen=True)
-class SeasonalSettings(Group):
-    """The members that use the seasons (`kernels/seasonal.pyx`)."""
-
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %. Half,
     twice: +0.4, -0.4 %."""
-    bank: Share = 0.3
+    bank: Share = 0.58
     joined: Share = 0.8
     """Share of all others in the prior while seasonal members are awake, and their weight when these wake; the seasonal
     members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""
@@ -115,8 +109,6 @@ class AlarmSettings(Group):
     """Values over which level, spread and noise are averaged slowly; how many of its own usual deviations such a mean
     must lie away from where it was to be reported; and how many times as many values it takes to know both. The drift
     is averaged over as many blocks of 20 values."""
-    repeating: float = 16.0
-    """Values repeat where one difference in 16 or more was exactly 0, which continuous values never do."""
     piled: Share = 0.02
     """Share of all values at the largest or smallest of them from which on it is a bound."""
 
@@ -148,9 +140,6 @@ class ClockSettings(Group):
     changed: Share = 0.02
     """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
     of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
-    better: Share = 0.95
-    """Stamps off the grid are taken for true times where forecasts for these have this share of the squared error
-    of forecasts for the grid or less. Half, twice: -0.2, +0.3 %."""
     hole: float = 2.0
     """Typical intervals that must be missing for nothing to be interpolated."""
     apart: Share = 0.5
@@ -189,7 +178,7 @@ class Settings(Group):
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a
     jump is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Half, twice: +0.8, +0.5 %."""
     shrink_discount: Share = 0.99
-    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.py`):
+    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`mixture.pyx`):
     100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less. Half, twice: -0.1, +0.1 %."""
     prior_solved: float = 4.0
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few. Half, twice:
@@ -205,10 +194,6 @@ class Settings(Group):
     equations: float = 1.5
     """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined.
     Half, twice: +0.2, +0.6 %."""
-    farthest: float = 4.0
-    """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
-    slowest_mean: Share = 1e-3
-    """Slowest rate per sample of the running mean, one of the features."""
 
     # What is believed.
     doubtful: Share = 1e-4
@@ -246,11 +231,11 @@ class Settings(Group):
 
     # Sensors.
     stuck: int = 16
-    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
+    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest. Values repeat where one
+    difference in as many was 0, which continuous values never do."""
 
     # Parts with settings of their own.
-    periods: PeriodSettings = PeriodSettings()
-    seasonal: SeasonalSettings = SeasonalSettings()
+    seasons: SeasonSettings = SeasonSettings()
     alarms: AlarmSettings = AlarmSettings()
     clock: ClockSettings = ClockSettings()
     ahead: AheadSettings = AheadSettings()

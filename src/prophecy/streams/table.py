@@ -1,6 +1,6 @@
 """The constants of the step in one record, for compiled code: what follows from the members, and all settings."""
 
-from dataclasses import fields
+from dataclasses import astuple, fields
 from functools import lru_cache
 from typing import Any
 
@@ -10,96 +10,59 @@ from scipy.special import ndtri
 
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
-from prophecy.streams.members import (
-    AROUND,
-    FIXED,
-    LAGS,
-    LEVELS,
-    LINE,
-    LONGS,
-    NORMAL,
-    ORDER,
-    PLACES,
-    ROW,
-    SEASON,
-    SHORTS,
-    SOLVED,
-    STRIDES,
-    WINDOWS,
-)
+from prophecy.streams import members as m
 from prophecy.streams.readouts import averaging, members, prior
 from prophecy.streams.rows import TABLE
-from prophecy.streams.settings import Group, Settings
+from prophecy.streams.settings import Settings
 
 
-def _put_settings(into: Any, settings: Group) -> None:
-    """Write the numbers into such a record."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, Group):
-            _put_settings(into[field.name], value)
-        else:
-            into[field.name] = value
-
-
-@lru_cache(maxsize=64)
-def between(level: float) -> tuple[int, float]:
-    """A level among the tracked ones: the quantile above it, and how far it is there from the one below, or from 0.
-
-    Straight lines over the normal quantiles; beyond the last one in proportion to it, and more than 1.
-    """
-    normal = float(ndtri((1.0 + level) / 2.0))
-    above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
-    start = NORMAL[above - 1] if above > 0 and normal <= NORMAL[above] else 0.0
-    return above, (normal - start) / (NORMAL[above] - start)
+def between(level: float) -> float:
+    """The normal quantile that a level is known by: this share of all normal values lies between minus it and it."""
+    return float(ndtri((1.0 + level) / 2.0))
 
 
 @lru_cache(maxsize=16)
 def table(settings: Settings) -> NDArray[np.void]:
     """The constants of the step as an array of one `TABLE` record."""
     made = np.zeros(1, dtype=TABLE)
+    made[[field.name for field in fields(settings)]] = astuple(settings)
     t: Any = made[0]
-    _put_settings(t, settings)
-    fixed = members()[:FIXED]
-    ahead, advance = t["short"].reshape(LAGS, -1), t["long"].reshape(len(WINDOWS), ORDER, -1)
-    for i, member in enumerate(fixed[:SHORTS]):
+    fixed = members()[: m.FIXED]
+    ahead, advance = t["short"].reshape(m.LAGS, -1), t["long"].reshape(len(m.WINDOWS), m.ORDER, -1)
+    for i, member in enumerate(fixed[: m.SHORTS]):
         ahead[: len(member.ahead), i] = member.ahead
-        t["reach"][i // ROW] = member.window
+        t["reach"][i // m.ROW] = member.window
         t["short_slope"][: len(member.slope), i] = member.slope
-    for i, window in enumerate(WINDOWS):
-        pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
-        t["steady"][i] = np.linalg.solve(np.eye(ORDER) - pair.A, pair.B)
+    for i, window in enumerate(m.WINDOWS):
+        pair = bilinear(legt(m.ORDER, float(window)).A, legt(m.ORDER, float(window)).B, 1.0)
+        t["steady"][i] = np.linalg.solve(np.eye(m.ORDER) - pair.A, pair.B)
         t["block_of"][i] = i * advance[0].size
-        advance[i, :, :ORDER] = pair.A.T
-        for j, member in enumerate(fixed[SHORTS + i * LONGS :][:LONGS]):
-            advance[i, :, ORDER + j] = pair.A.T @ member.ahead
+        advance[i, :, : m.ORDER] = pair.A.T
+        for j, member in enumerate(fixed[m.SHORTS + i * m.LONGS :][: m.LONGS]):
+            advance[i, :, m.ORDER + j] = pair.A.T @ member.ahead
             t["long_slope"][i, : len(member.slope), j] = member.slope
-    t["prior"] = prior(settings.prior_solved, settings.seasonal.bank)
+    t["prior"] = prior(settings.prior_solved, settings.seasons.bank)
     t["averaging"] = [averaging(member.window) for member in fixed]
     t["bias_rate"] = np.minimum(1.0 - settings.discount, 1.0 / np.array([member.window for member in fixed]))
     t["sloped"] = [len(member.slope) > 0 for member in fixed]
     for name in ("gain", "slope_gain", "slope_bias", "slope_left"):
         t[name] = [getattr(member, name) for member in fixed]
-    _about_solved(t, settings)
-    levels = np.array(LEVELS)
-    t["raise_by"], t["lower_by"] = np.exp(settings.rate * levels), np.exp(settings.rate * (levels - 1.0))
-    made.flags.writeable = False
-    return made
-
-
-def _about_solved(t: Any, settings: Settings) -> None:
-    t["stride"], t["place"] = STRIDES, PLACES
-    for r, member in enumerate(SOLVED):
-        count = len(member.features)
-        t["index"][r, :count] = member.features
+    t["stride"], t["place"] = m.STRIDES, m.PLACES
+    for r, solved in enumerate(m.SOLVED):
+        count = len(solved.features)
+        t["index"][r, :count] = solved.features
         t["used"][r], t["forgetting"][r] = count, settings.solved_memory[r]
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
-        t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
+        t["longest"][r] = max(feature for feature in solved.features if feature < m.LAGS)
         t["needed"][r] = t["longest"][r] + settings.equations * count
         # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy; from
         # the mean of this phase to that of the next is what the season did.
-        if member.start == LINE:
+        if solved.start == m.LINE:
             t["start"][r, 0] = -1.0
-        elif member.start == SEASON:
-            now = member.features.index(AROUND + 6)
+        elif solved.start == m.SEASON:
+            now = solved.features.index(m.AROUND + 6)
             t["start"][r, now], t["start"][r, now + 1] = -1.0, 1.0
+    levels = np.array(m.LEVELS)
+    t["raise_by"], t["lower_by"] = np.exp(settings.rate * levels), np.exp(settings.rate * (levels - 1.0))
+    made.flags.writeable = False
+    return made

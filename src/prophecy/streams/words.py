@@ -1,13 +1,12 @@
 """`Prophecy.explain`: what a stream is predicted from, in words and numbers."""
 
-import re
 from typing import Any
 
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, DIFFERENCE, ERROR_ROUNDING, QUARTER, THEN, VALUE, WINDOW
-from prophecy.streams.members import BANK, SEASONAL
+from prophecy.streams.limits import DIFFERENCE, ERROR_ROUNDING, ROUNDED, VALUE, WINDOW
+from prophecy.streams.members import BANK
 from prophecy.streams.readouts import members
 from prophecy.streams.settings import Settings
 
@@ -33,7 +32,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
         "count most:",
     ]
     best = [i for i in np.argsort(-shares)[:MENTIONED] if shares[i] >= 0.01]
-    lines += [f"  {shares[i]:4.0%}  {names()[i]}: {words[1 + i]}" for i in best]
+    lines += [f"  {shares[i]:4.0%}  {members()[i].name}: {words[1 + i]}" for i in best]
     full = float(record["shrink_ahead"][0])
     moved = float(record["change"]) / full if full else 1.0
     if moved <= DOUBTED:
@@ -76,12 +75,13 @@ def _counted(number: float, unit: str) -> str:
 def _about_time(stream: Channels) -> list[str]:
     if not stream.stamped:
         return []
-    step, errors = _counted(stream.dt, "seconds"), stream.samples["reading"][0]
+    step = _counted(stream.dt, "seconds")
     if stream.clocks["irregular"][0]:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
-    if stream.samples["compared"][0] <= QUARTER:
+    if stream.clocks["mean_square"][0] <= ROUNDED**2:
         return [f"Times lie on a grid of {step}."]
-    true = errors[THEN] < stream.settings.clock.better * errors[AS_NOISE]
+    came, told = stream.samples["beside"][0]
+    true = came > 0.5 * told
     how = "values are corrected for having been taken at these very times" if true else "that is taken for noise"
     return [f"Times lie on a grid of {step}. They jitter, and {how}."]
 
@@ -89,7 +89,7 @@ def _about_time(stream: Channels) -> list[str]:
 def _about_sensor(record: Any, settings: Settings) -> list[str]:
     lines = []
     rests, tick = record["alarm_weight"][DIFFERENCE][0], record["alarm_middle"][DIFFERENCE][:2]
-    repeat = tick[0] == 0.0 and rests * settings.alarms.repeating >= record["alarm_seen"] >= WINDOW
+    repeat = tick[0] == 0.0 and rests * settings.stuck >= record["alarm_seen"] >= WINDOW
     if repeat and tick[1] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {tick[1]:.6g}; no interval is narrower than one.")
     if record["same"] >= settings.stuck:
@@ -101,13 +101,3 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
         if share >= settings.alarms.piled and record["same"] + 1 < share * total:
             lines.append(f"{share:.0%} of all values are {value:.6g}, the {word}: the sensor may saturate there.")
     return lines
-
-
-def names() -> tuple[str, ...]:
-    """What each member of the bank predicts from."""
-    found = []
-    for member in members():
-        words = re.sub(r"(\d+) lags", r"the last \1 values", member.name).replace("samples", "values")
-        own = member.degree is not None or member.name in SEASONAL
-        found.append(member.name if own else f"a regression on {words.replace('2 alternations', 'how they alternate')}")
-    return tuple(found)

@@ -16,27 +16,24 @@ cdef struct Waiting:
 
 
 cdef class Farther:
-    """records (3,): the bank, a copy of it to roll forward, and what predicts h ahead; rings (2, RING): those of the
-    first two; place: where the level lies (`table.between`)."""
+    """streams: the bank, one stream without timestamps; record (1,): what predicts h ahead; normal: the
+    normal quantile of the level (`table.between`)."""
 
-    cdef object records, rings, table, rows
-    cdef Record* bank
-    cdef Record* rolled
+    cdef Streams streams
+    cdef object record, rows
+    cdef Stream bank
     cdef Record* far
-    cdef double* ring
-    cdef double* spare
     cdef const Table* t
     cdef Waiting* waiting
     cdef long long horizon
-    cdef Where where
+    cdef double normal
     cdef double copied, excess, pending  # errors of copying, how much larger ours are, what may be added to that
 
-    def __cinit__(self, records, rings, table, place, long long horizon):
-        self.records, self.rings, self.table, self.horizon = records, rings, table, horizon
+    def __cinit__(self, Streams streams, record, double normal, long long horizon):
+        self.streams, self.record, self.horizon = streams, record, horizon
         self.rows = bytearray(horizon * sizeof(Waiting))
-        self.bank, self.ring, self.t = records_of(records, 3), numbers(rings, "rings", 2 * RING), table_of(table)
-        self.rolled, self.far, self.spare = self.bank + 1, self.bank + 2, self.ring + RING
-        self.waiting, self.where = <Waiting*> PyByteArray_AS_STRING(self.rows), where_of(place)
+        self.bank, self.far, self.t = streams.row(0), records_of(record, 1), streams._table
+        self.waiting, self.normal = <Waiting*> PyByteArray_AS_STRING(self.rows), normal
         for k in range(horizon):
             self.waiting[k].mixed = NAN
 
@@ -44,21 +41,20 @@ cdef class Farther:
         """Take in `values`; out (time, 3) gets mean, half width and score of each, as they were `horizon` values before.
         A row of `waiting` belongs to the prediction due when its place comes round again."""
         count = <long long> (len(values))
-        new, made, r = given(values, "values", count), numbers(out, "out", 3 * count), self.bank
+        new, made, r = given(values, "values", count), numbers(out, "out", 3 * count), self.bank.r
         with nogil:
             for k in range(count):
                 row = self.waiting + r.count % self.horizon
                 self.judge(row, new[k], made + 3 * k)
-                step(r, self.ring, self.t, new[k])
-                check_if_due(r, self.ring, self.t)
+                take_step(&self.bank, self.t, new[k])
                 if r.count > 0:  # not nothing but gaps so far
                     self.predict(row, r.last if isnan(new[k]) else new[k])
 
     cdef void read_features(self, const double* of_bank, long long count) noexcept nogil:
         """Features when `count` values had come: those of the bank then, and the seasons as they are known now."""
         memcpy(self.far.feature, of_bank, AROUND * sizeof(double))
-        available = min(self.bank.count, RING) - (self.bank.count - count)
-        fill_features(self.far, self.ring, self.t, count, available, self.horizon)
+        available = min(self.bank.r.count, RING) - (self.bank.r.count - count)
+        fill_features(self.far, self.bank.ring, self.t, count, available, self.horizon)
 
     cdef void judge(self, const Waiting* row, double value, double* out) noexcept nogil:
         """Hold a prediction to the value it was made for: out gets mean, half width and score, and everybody learns."""
@@ -68,7 +64,7 @@ cdef class Farther:
         if isnan(expected):
             return
         self.pending -= fabs(expected - row.last)
-        out[1] = max(half_width(r, t, &self.where), spacing(fabs(expected)))
+        out[1] = max(half_width(r, t, self.normal), spacing(fabs(expected)))
         out[2] = surprise(r, t, value - expected)
         if isnan(value):
             return
@@ -77,7 +73,7 @@ cdef class Farther:
         self.copied += fabs(value - row.last)
         self.excess += fabs(value - expected) - fabs(value - row.last)
         difference = value - row.start
-        self.read_features(row.feature, self.bank.count + 1 - self.horizon)
+        self.read_features(row.feature, self.bank.r.count + 1 - self.horizon)
         learn_solved(r, t, 0, AWAKE, r.learned, difference, 1.0)
         learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, 1.0)
         r.season_seen += 1
@@ -92,23 +88,19 @@ cdef class Farther:
     cdef void predict(self, Waiting* row, double newest) noexcept nogil:
         """The value `horizon` after the newest: as each member says, mixed, and moved towards the copy as far as it must
         be (`streams/ahead.py`)."""
-        r, q, bank, t = self.far, self.rolled, self.bank, self.t
+        cdef Room copied
+        r, bank, t = self.far, self.bank.r, self.t
         if r.season_periods[0] != bank.season_periods[0] or r.season_periods[1] != bank.season_periods[1]:
             r.season_periods[0], r.season_periods[1] = bank.season_periods[0], bank.season_periods[1]
-            replay(r, self.ring, t, bank.count, min(bank.count, RING), self.horizon)
+            replay(r, self.bank.ring, t, bank.count, min(bank.count, RING), self.horizon)
         memcpy(row.feature, bank.feature, sizeof(row.feature))
         self.read_features(row.feature, bank.count)
         predict_solved(r, t, 0, AWAKE, r.learned)
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         row.last, row.start = newest, bank.last
         r.prediction[COPIED] = r.prediction[ROLLED] = newest - row.start
         if self.horizon <= t.ahead.rolled:
-            q[0] = bank[0]
-            if q.season_on:
-                memcpy(self.spare, self.ring, RING * sizeof(double))
-            for _ in range(self.horizon - 1):
-                step(q, self.spare, t, NAN)
-            r.prediction[ROLLED] = expected(q, t) - row.start
+            r.prediction[ROLLED] = expected(walked_on(&self.bank, t, self.horizon - 1, &copied), t) - row.start
         memcpy(row.change, r.prediction + COPIED, sizeof(row.change))
         top, whole = mixed(r.weight + COPIED, r.scale + COPIED, row.change, AHEAD_MEMBERS)
         room = max(0.0, t.ahead.allowed * self.copied - self.excess - self.pending)

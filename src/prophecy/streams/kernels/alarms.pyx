@@ -11,47 +11,6 @@ reported by themselves. A doubted value (`past.pyx`) is ranked as it came; no mo
 """
 
 
-# Ranks and alarms.
-
-
-cdef bint repeats_exactly(const Record* r, const Table* t) noexcept nogil:
-    """Whether values repeat: one difference in `repeating` was exactly 0, which continuous values never are."""
-    return r.alarm_seen >= WINDOW and resting(r) * t.alarms.repeating >= r.alarm_seen
-
-
-cdef double resolution(const Record* r, const Table* t) noexcept nogil:
-    """The tick of values that repeat, which is the least they have changed by; 0 of others."""
-    return r.alarm_middle[DIFFERENCE][1] if r.alarm_size[DIFFERENCE] > 1 and repeats_exactly(r, t) else 0.0
-
-
-cdef void note_rest(Record* r, const Table* t, double value) noexcept nogil:
-    """Count the values in a row that are equal, and how often that were many."""
-    if value == r.last:
-        r.same += 1
-        return
-    r.longest = max(r.longest, r.same)
-    r.rests += 1 if r.same >= t.stuck else 0
-    r.same = 0
-
-
-cdef bint rests_half(const Record* r) noexcept nogil:
-    """Whether at least half of all differences were exactly 0: a stream of events."""
-    return 2.0 * resting(r) >= max(r.alarm_seen, <long long> 1)
-
-
-cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept nogil:
-    """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
-    what cannot be negative. Values that only stand there now, as on a stair, are no pile."""
-    size = r.alarm_size[VALUE]
-    least = max(t.alarms.piled * r.alarm_seen, float(t.stuck), 2.0 * (r.same + 1))
-    if size > 0:
-        if r.alarm_weight[VALUE][size - 1] >= least:
-            ahead = min(ahead, r.alarm_middle[VALUE][size - 1])
-        if r.alarm_weight[VALUE][0] >= least:
-            ahead = max(ahead, r.alarm_middle[VALUE][0])
-    return ahead
-
-
 cdef bint still(const Record* r, const Table* t, long long same) noexcept nogil:
     """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
@@ -60,13 +19,6 @@ cdef bint still(const Record* r, const Table* t, long long same) noexcept nogil:
     share = (before - moves + 1.0) / (before + 2.0)
     cdef bint usual = same < 2 * r.longest and -log10((r.rests + 1.0) / (moves + 1.0)) < t.alarms.alone
     return same * -log10(share) >= t.alarms.improbable and not usual
-
-
-cdef double resting(const Record* r) noexcept nogil:
-    """How many differences so far were exactly 0."""
-    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE][0] != 0.0:
-        return 0.0
-    return r.alarm_weight[DIFFERENCE][0]
 
 
 cdef double note_noise(Record* r, double size) noexcept nogil:

@@ -10,17 +10,11 @@ is learned from the stream's own outer errors. Intervals across gaps: docs/time.
 
 cdef void calibrate(Record* r, const Table* t, double error) noexcept nogil:
     """Scale and quantiles of the forecast's errors."""
-    squared = error * error
+    cdef double squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, SMALLEST)
     note_quantiles(r, t, squared)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.block))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, SMALLEST)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), SMALLEST)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak, r.error_peak = r.error_peak, 0.0
+    update_scales(&r.error_scale, &r.error_peak, &r.last_error_peak, &squared, 1, r.learned, t, SMALLEST)
 
 
 cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nogil:
@@ -44,19 +38,19 @@ cdef void note_quantiles(Record* r, const Table* t, double squared) noexcept nog
         r.quantile[l] = min(max(q, LOWEST), HIGHEST)
 
 
-cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil:
-    """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
-    the power law of the tail."""
+cdef double half_width(const Record* r, const Table* t, double normal) noexcept nogil:
+    """Half the width of an interval one step ahead that would reach this normal quantile on either side: straight lines
+    between the tracked quantiles, beyond the last one the power law of the tail."""
     if r.learned == 0:
         return INFINITY
-    upper, lower = 0.0, 0.0
-    for l in range(where.above + 1):
-        lower = upper
-        upper = max(upper, r.quantile[l])
-    if where.part > 1.0:
-        rare = erfc(where.part * NORMAL[where.above] / sqrt(2.0))
-        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
-    return (lower + (upper - lower) * where.part) * usual_error(r, t)
+    knot, before, start = 0.0, 0.0, 0.0
+    for l in range(LEVELS):
+        before, knot = knot, max(knot, r.quantile[l])
+        if normal <= NORMAL[l]:
+            return (before + (knot - before) * ((normal - start) / (NORMAL[l] - start))) * usual_error(r, t)
+        start = NORMAL[l]
+    rare = erfc(normal / sqrt(2.0))
+    return knot * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(r.tail, LIGHTEST)) * usual_error(r, t)
 
 
 cdef double surprise(const Record* r, const Table* t, double error) noexcept nogil:
@@ -83,6 +77,29 @@ cdef double surprise(const Record* r, const Table* t, double error) noexcept nog
         known = max(known, r.learned / t.decade)
     score = min(score, min(known, -log10(LEAST)))
     return score if score > 0.0 else 0.0  # not -0.0
+
+
+cdef double surprise_of(const Record* r, const Table* t, double error, double wider) noexcept nogil:
+    """The score of an error of the next value, whose interval is `wider` times as wide as one step ahead.
+
+    Where values repeat exactly, as rounded, counted and clipped ones do, errors take a few sizes only, which tracked
+    quantiles do not resolve: then it is at most -log10 of the share of all earlier errors at least as large, or of the
+    power law through the outermost of them if that is less (one spike would hide all smaller jumps after it). And where
+    the stream rests half of the time, and forecasts err by half as much as copying does or more, no event is rarer than
+    changes of its size.
+    """
+    score = surprise(r, t, error / wider)
+    if not score > 0.0 or not repeats_exactly(r, t):
+        return score
+    steps = max(wider, r.gap + 1.0)
+    size, change = fabs(error) / steps, fabs(error + expected(r, t) - r.last) / steps
+    rare = max(min(tail_share(r, ERROR, size, False), power_law(r, ERROR, size, True)), LEAST)
+    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
+        count = 0.0
+        for k in range(place_in(r, DIFFERENCE, change - 0.25 * resolution(r, t)), r.alarm_size[DIFFERENCE]):
+            count += r.alarm_weight[DIFFERENCE][k]
+        rare = max(rare, min(count / r.alarm_seen, 1.0))
+    return min(score, -log10(rare))
 
 
 # Gaps.
@@ -115,28 +132,21 @@ cdef double across(const Record* r, const Table* t, double steps) noexcept nogil
     wide = one * pow(steps, power)
     for shorter in range(place, 0, -1):
         if r.gap_seen[shorter] > 0:
-            wide = max(_after(r, t, shorter), one) * pow(2.0, power * (place - shorter))
+            # Nine in ten errors after gaps of this octave are smaller.
+            after = r.gap_error[shorter] * (1.0 + t.gap_few / pow(r.gap_seen[shorter], 1.5))
+            wide = max(after, one) * pow(2.0, power * (place - shorter))
             break
     known = r.alarm_size[VALUE]
     if known > 0 and r.learned > 0:
         widest = r.alarm_middle[VALUE][known - 1] - r.alarm_middle[VALUE][0]
         widest += reach(r, t, steps) + one * sqrt(steps)
         wide = widest if steps > t.clock.longest_hole else min(wide, widest)
-    for longer in range(place, OCTAVES):
-        if r.gap_seen[longer] > 0:
-            wide = min(wide, _after(r, t, longer))
-            break
     return max(wide / one, 1.0)
 
 
 cdef long long _octave(double steps) noexcept nogil:
     """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
     return truncated(min(max(0.0, log2(steps)), OCTAVES - 1.0))
-
-
-cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil:
-    """Nine in ten errors after gaps of this octave are smaller."""
-    return r.gap_error[place] * (1.0 + t.gap_few / pow(r.gap_seen[place], 1.5))
 
 
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil:

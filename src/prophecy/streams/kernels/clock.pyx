@@ -71,8 +71,6 @@ cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) no
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
     c.off += ((1.0 if fabs(offset) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
-    if whole > 1.0 or fabs(offset) > ROUNDED:
-        c.odd = 1
     seen = _remembered(c, t, offset)
     c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
     if c.given == 0:
@@ -105,31 +103,30 @@ cdef bint _check_due(long long count) noexcept nogil:
     return count >= 3 and odd <= 3
 
 
-cdef long long check_grid(Clock* c, const Table* t) noexcept nogil:
-    """Whether the stamps still fit the grid, if a check is due; where not, `found` is the step to go on with, and
-    `start` its newest place."""
+cdef (double, bint) check_grid(const Clock* c, const Table* t) noexcept nogil:
+    """Where the stamps do not fit the grid, when a check is due: the step to go on with, and whether times are irregular
+    then. Else 0."""
     cdef double times[HALF]
-    if c.odd == 0 or not _check_due(c.count):
-        return FINE
+    if not _check_due(c.count):
+        return 0.0, False
     cdef bint young = c.count <= RECENT
     cdef bint fine = c.irregular == 0 and c.off <= t.clock.irregular and c.coarse < QUARTER
     if fine and not (young and c.given == 0):
-        c.odd = 1 if c.coarse > 0 or c.off > 0.0 else 0
-        return FINE
+        return 0.0, False
     n = min(c.count, HALF)
     for i in range(n):
         times[i] = c.recent[(c.count - n + i) % RECENT]
-    c.found, miss = fit_grid(t, times, n)
-    if not c.found > 0.0:
-        return FINE  # a clock that was set far leaves stamps that float64 does not tell apart
-    c.found, c.start = min(c.found, 2.0 * LARGEST_TIME), c.last  # stamps lie no farther apart
+    found, miss = fit_grid(t, times, n)
+    if not found > 0.0:
+        return 0.0, False  # a clock that was set far leaves stamps that float64 does not tell apart
+    found = min(found, 2.0 * LARGEST_TIME)  # stamps lie no farther apart
     cdef bint regular = miss < t.clock.close
-    cdef bint same = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
+    cdef bint same = fabs(log(found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
-        return ANOTHER if c.irregular else FINE
+        return found if c.irregular else 0.0, False
     if not regular and (n < EIGHTH or (c.irregular and same)):
-        return FINE
-    return ANOTHER if regular else NONE
+        return 0.0, False
+    return found, not regular
 
 
 cdef void sort_numbers(double* x, long long count) noexcept nogil:

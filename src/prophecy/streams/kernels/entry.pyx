@@ -38,6 +38,7 @@ include "mixture.pyx"
 include "solved.pyx"
 include "periods.pyx"
 include "seasonal.pyx"
+include "derivative.pyx"
 include "step.pyx"
 include "clock.pyx"
 include "times.pyx"
@@ -76,13 +77,13 @@ cdef class Streams:
         stream.c, stream.s = self._clocks + i, self._samples + i
         return stream
 
-    def take(self, which, times, values, place, out, passed, long long budget=2**53, bint drop=False):
+    def take(self, which, times, values, double normal, out, passed, long long budget=2**53, bint drop=False):
         """values (n,) into the streams `which` (n,) says, in their order, until they have taken `budget` steps; returns
         how many were taken.
 
         times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4)
-        gets mean and half width of each value as they were before it came, at the level that `place` says
-        (`table.between`), its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one
+        gets mean and half width of each value as they were before it came, at the level of this normal
+        quantile (`table.between`), its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one
         step ahead, and which of the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed
         (n,) gets the seconds since the value before: 0 where it came too late and was not taken (its row of `out` is
         NaN), NaN for a first value. drop: rows that came before are dropped, and -1 in `passed`.
@@ -92,7 +93,6 @@ cdef class Streams:
         cdef bint timed = len(times) > 0, again = False
         if width not in (0, 4, 7):
             raise ValueError(f"out must have 4 or 7 columns, got {width}")
-        where = where_of(place)
         i = wholes(which, "which", n)
         time, value = given(times, "times", n if timed else 0), given(values, "values", n)
         noted, since = numbers(out, "out", n * width), numbers(passed, "passed", n)
@@ -111,7 +111,7 @@ cdef class Streams:
                     sweep(stream.r, &stream.r.factor[t.place[AWAKE]])
                 again = drop and timed and came_before(&stream, t, at, value[k])
                 if width > 0 and not again:
-                    row[0], row[1], row[2] = forecast_next(&stream, t, at, value[k], &where, &room)
+                    row[0], row[1], row[2] = forecast_next(&stream, t, at, value[k], normal, &room)
                 if again:
                     since[k] = -1.0
                 else:
@@ -121,7 +121,7 @@ cdef class Streams:
                 if width > 0 and again:
                     row[0], row[1], row[2], row[3] = NAN, NAN, NAN, NAN
                 if width > 4:
-                    row[4], row[5], _ = forecast_next(&stream, t, NAN, NAN, &where, &room)
+                    row[4], row[5], _ = forecast_next(&stream, t, NAN, NAN, normal, &room)
                     row[6] = _rarest(stream.r)
                 # Places that are passed are walked through, and forecast before and after. Of the steps walked a clock
                 # forgets as many as the value has earned.
@@ -143,23 +143,21 @@ cdef class Streams:
         self.moments += 1
         return True
 
-    def next_number(self, place):
-        """Mean and half width of the next value of the first stream, at the level that `place` says."""
-        where = where_of(place)
+    def next_number(self, double normal):
+        """Mean and half width of the next value of the first stream, at the level of this normal quantile."""
         cdef Room room
         with nogil:
             stream = self.row(0)
-            mean, half, _ = forecast_next(&stream, self._table, NAN, NAN, &where, &room)
+            mean, half, _ = forecast_next(&stream, self._table, NAN, NAN, normal, &room)
         return mean, half
 
-    def ahead(self, which, times, values, place, out):
+    def ahead(self, which, times, values, double normal, out):
         """Forecasts of the streams `which` (n,) for `times` (n,), NaN for one step ahead; nothing is changed.
 
-        out (n, 3) gets mean, half width at the level that `place` says, and the score that `values` (n,) would have;
+        out (n, 3) gets mean, half width at the level of this normal quantile, and the score that `values` (n,) would have;
         NaN for a time at which a value would be late.
         """
         cdef Py_ssize_t n = len(which)
-        where = where_of(place)
         i = wholes(which, "which", n)
         time, value, made = given(times, "times", n), given(values, "values", n), numbers(out, "out", 3 * n)
         cdef Room room
@@ -169,7 +167,7 @@ cdef class Streams:
             for k in range(n):
                 stream = self.row(i[k])
                 made[3 * k], made[3 * k + 1], made[3 * k + 2] = forecast_next(
-                    &stream, self._table, time[k], value[k], &where, &room
+                    &stream, self._table, time[k], value[k], normal, &room
                 )
 
     def slopes(self, out):

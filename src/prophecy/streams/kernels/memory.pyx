@@ -14,12 +14,6 @@ cdef struct Room:
     double ring[RING]
 
 
-# Where a level lies among the tracked quantiles (`table.between`).
-cdef struct Where:
-    long long above
-    double part
-
-
 cdef inline double within(double x) noexcept nogil:
     return min(max(x, -LARGEST), LARGEST)
 
@@ -66,12 +60,3 @@ cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
 cdef inline const Table* table_of(object array) except NULL:
     """The one record of `table.table`, to read."""
     return <const Table*> _memory(array, "table", sizeof(Table), 1, "", False)
-
-
-cdef inline Where where_of(tuple place) except *:
-    """Where a level lies among the tracked quantiles, as `table.between` says."""
-    cdef Where where
-    where.above, where.part = place
-    if not 0 <= where.above < LEVELS:
-        raise ValueError(f"there are {LEVELS} tracked quantiles, and none is number {where.above}")
-    return where

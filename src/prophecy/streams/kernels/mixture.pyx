@@ -11,23 +11,32 @@ cdef void learn_mixture(
 ) noexcept nogil:
     """Weights and scales after errors (difference - ahead) * part, `count` of which were learned from before.
 
-        w ← (1 - share) w √v/(v + e²)/Σ + share · prior,  v ← v + (e² - v) ρ
-
-    Every `block` values a scale comes down to `ceiling` times the largest squared error of the last two blocks.
+        w ← (1 - share) w √v/(v + e²)/Σ + share · prior
     """
     cdef double new[MEMBERS_ROW]
+    cdef double squared[MEMBERS_ROW]
     least = (ROUNDING * value) * (ROUNDING * value) + SMALLEST
-    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
     for i in range(members):
         error = (difference - ahead[i]) * part
-        squared = error * error
-        scale = scales[i] if scales[i] > 0.0 else max(squared, least)
-        new[i] = weights[i] * (sqrt(scale) / (scale + squared))
-        scales[i] = max(scale + (squared - scale) * rate, least)
-        peaks[i] = max(peaks[i], squared)
+        squared[i] = error * error
+        scales[i] = scales[i] if scales[i] > 0.0 else max(squared[i], least)
+        new[i] = weights[i] * (sqrt(scales[i]) / (scales[i] + squared[i]))
     kept = (1.0 - t.share) / _sum_row(new, members)
     for i in range(members):
         weights[i] = new[i] * kept + t.share * prior[i]
+    update_scales(scales, peaks, last_peaks, squared, members, count, t, least)
+
+
+cdef void update_scales(
+    double* scales, double* peaks, double* last_peaks, const double* squared, long long members, long long count,
+    const Table* t, double least
+) noexcept nogil:
+    """Discounted mean squared errors, after one more of each, `count` of which came before: v ← v + (e² - v) ρ. Every
+    `block` values a scale comes down to `ceiling` times the largest squared error of the last two blocks."""
+    rate = max(1.0 - t.discount, 1.0 / (count + 1 + t.block))
+    for i in range(members):
+        scales[i] = max(scales[i] + (squared[i] - scales[i]) * rate, least)
+        peaks[i] = max(peaks[i], squared[i])
     if (count + 1) % t.block == 0:
         for i in range(members):
             scales[i] = min(scales[i], t.ceiling * max(max(peaks[i], last_peaks[i]), least))
@@ -67,23 +76,30 @@ cdef void learn_shrinkage(Record* r, const Table* t, double value, double differ
         r.shrink_weight, r.shrink_scale, r.shrink_peak, r.shrink_last_peak, r.shrink_ahead, half,
         2, r.learned, t, difference, 1.0, value,
     )  # fmt: skip
-    actual, forecast = difference, r.shrink_ahead[0]
+    note_share(r.shrink_sums, difference, r.shrink_ahead[0], r.shrink_scale[0], t.shrink_discount)
+
+
+cdef void note_share(double* sums, double came, double told, double scale, double discount) noexcept nogil:
+    """Sums of came · told and of told², each over the mean squared error at the time: their ratio is the share of what is
+    told that comes."""
     # A change beyond 1e17 times the usual error would count for more than float64 can add to.
-    weight = 1.0 / (r.shrink_scale[0] + ROUNDING * ROUNDING * (actual * actual + forecast * forecast))
-    if forecast * forecast * weight > SMALLEST:  # nothing is forgotten while nothing is learned
-        r.shrink_sums[0] = t.shrink_discount * r.shrink_sums[0] + actual * forecast * weight
-        r.shrink_sums[1] = t.shrink_discount * r.shrink_sums[1] + forecast * forecast * weight
+    weight = 1.0 / max(scale + ROUNDING * ROUNDING * (came * came + told * told), SMALLEST)
+    if told * told * weight > SMALLEST:  # nothing is forgotten while nothing is learned
+        sums[0] = discount * sums[0] + came * told * weight
+        sums[1] = discount * sums[1] + told * told * weight
 
 
-cdef double shrunk(Record* r, const Table* t, double change, bint filled) noexcept nogil:
-    """The forecast change where the members together forecast `change`. Across a gap (filled) nothing is taken away:
-    a share of a share of it, step after step, would soon be nothing."""
-    share = 1.0
-    if r.learned >= t.block and r.shrink_sums[1] > 0.0:
-        share = min(max(r.shrink_sums[0] / r.shrink_sums[1], 0.0), 1.0)
-    r.shrink_ahead[0] = change
-    r.shrink_ahead[1] = share * change
-    if filled:
-        return change
-    top, whole = mixed(r.shrink_weight, r.shrink_scale, r.shrink_ahead, 2)
-    return top / whole
+cdef double share_of(const double* sums, double unknown) noexcept nogil:
+    """The share of what is told that has come lately, from none to all of it; `unknown` while nothing was told."""
+    return min(max(sums[0] / sums[1], 0.0), 1.0) if sums[1] > 0.0 else unknown
+
+
+cdef void mix(Record* r, const Table* t, bint filled) noexcept nogil:
+    """The forecast of the next change: of all members that are awake (the others have no weight), then shrunk. Across a
+    gap (filled) nothing is taken away: a share of a share of it, step after step, would soon be nothing."""
+    top, whole = mixed(r.weight, r.scale, r.prediction, MEMBERS)
+    r.shrink_ahead[0] = r.change = top / whole
+    r.shrink_ahead[1] = r.change * (share_of(r.shrink_sums, 1.0) if r.learned >= t.block else 1.0)
+    if not filled:
+        top, whole = mixed(r.shrink_weight, r.shrink_scale, r.shrink_ahead, 2)
+        r.change = top / whole

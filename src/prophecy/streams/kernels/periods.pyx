@@ -169,8 +169,8 @@ cdef double needed(const Search* s, const Table* t, double period, double pairs)
     """The E that noise does not reach, white or slower, unless what is left is hardly a tenth of all power. Values count
     twice, since their noise may be slow; where few events carry the power, as few pairs count: they repeat at some
     distance by chance."""
-    white = t.periods.deviations / sqrt(max(s.even * pairs, 1.0))
-    return max(s.least * t.periods.least, white, min(white * slower(s, period), 1.0 - 0.1 / s.left))
+    white = t.seasons.deviations / sqrt(max(s.even * pairs, 1.0))
+    return max(s.least * t.seasons.least, white, min(white * slower(s, period), 1.0 - 0.1 / s.left))
 
 
 cdef double tone(const Search* s, double frequency, double share) noexcept nogil:
@@ -268,10 +268,10 @@ cdef double examine(Search* s, const Table* t, bint steps, double* periods, doub
     for i in range(2):
         autocorrelation(s)
         period = strongest_period(s, t, longest, periods[0])
-        if period == 0.0 or wander(s, period) >= t.periods.wander:
+        if period == 0.0 or wander(s, period) >= t.seasons.wander:
             break
         share = s.left * repeats(s, period)[0]
-        if share < t.periods.more * strengths[0]:
+        if share < t.seasons.more * strengths[0]:
             break
         periods[i], strengths[i] = period, share
         take_out(s, period)

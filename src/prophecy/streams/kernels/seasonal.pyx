@@ -19,37 +19,6 @@ cdef double behind(const double* ring, long long newest, double samples) noexcep
     return value
 
 
-cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil:
-    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
-    count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine loses 1 % of its slope): there,
-    other than at the newest value, both sides are known."""
-    period = r.season_periods[0]
-    wide = max(1.0, floor(period / 24.0 + 0.5))
-    seasons = min(t.seasonal.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))
-    if r.season_on == 0 or seasons < 1 or period <= 2.0 * wide:
-        return alone
-    _, bank = mixed(r.weight, r.scale, r.prediction, BANK)
-    _, ours = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
-    total, newest = 0.0, (r.count - 1) % RING
-    for b in range(1, seasons + 1):
-        total += behind(ring, newest, b * period - wide) - behind(ring, newest, b * period + wide)
-    return alone + ours / (bank + ours) * (total / (2.0 * wide * seasons) - alone)
-
-
-cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
-    """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
-    bit = <long long> 1 << place % FLAGS
-    r.season_filled[place // FLAGS] &= ~bit
-    if missing:
-        r.season_filled[place // FLAGS] |= bit
-
-
-cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
-    """Whether the value so many places before the newest is missing."""
-    place = (r.count - 1 - ago) % RING
-    return r.season_filled[place // FLAGS] >> (place % FLAGS) & 1
-
-
 cdef void fill_features(
     Record* r, const double* ring, const Table* t, long long count, long long available, long long horizon
 ) noexcept nogil:
@@ -68,7 +37,7 @@ cdef void fill_features(
             for j in range(9):
                 features[j] = 0.0
             continue
-        final = max(min(first - 1 + t.seasonal.averaged, truncated((available - 2) / period)), first)
+        final = max(min(first - 1 + t.seasons.averaged, truncated((available - 2) / period)), first)
         for j in range(3):
             total, ago = 0.0, 0 if j == 0 else horizon - 1 + j
             for b in range(first, final + 1):
@@ -79,25 +48,6 @@ cdef void fill_features(
                 if b == min(first + 1, final):
                     features[3 + j] = value - newest
             features[6 + j] = total / (final + 1 - first) - newest
-
-
-cdef void predict_seasonal(Record* r, const Table* t) noexcept nogil:
-    """The seasonal members' predictions of the next change, from the features."""
-    predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
-    for s in range(2):
-        mean = r.feature + AROUND + (9 * s if r.season_periods[s] > 0.0 else 0) + 6
-        r.prediction[FIXED + SOLVED + s] = mean[1] - mean[0]
-
-
-cdef double advance_seasonal(Record* r, const double* ring, const Table* t) noexcept nogil:
-    """The forecast of the next change by all members that are awake; the ring holds `r.count` values by now."""
-    top, whole = mixed(r.weight, r.scale, r.prediction, BANK)
-    if r.season_on == 0:
-        return top / whole
-    fill_features(r, ring, t, r.count, min(r.count, RING), 1)
-    predict_seasonal(r, t)
-    more, others = mixed(r.weight + BANK, r.scale + BANK, r.prediction + BANK, MEMBERS - BANK)
-    return (top + more) / (whole + others)
 
 
 # When seasons are looked for, and whether the members run.
@@ -123,7 +73,7 @@ cdef void replay(
         fill_features(r, ring, t, then, available - ago, horizon)
         for lag in range(1, 7):
             r.feature[lag] = ring[(then - 1 - lag) % RING] - newest
-        predict_seasonal(r, t)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
         if ago <= LONGEST // 8:
             learn_mixture(
                 weights + BANK, r.scale + BANK, r.peak + BANK, r.last_peak + BANK, r.prediction + BANK,
@@ -155,13 +105,11 @@ cdef long long next_check(long long count) noexcept nogil:
     return due if count < due <= 2 * LONGEST else (count // LONGEST + 1) * LONGEST
 
 
-cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil:
-    """Look for periods again if it is time, decide whether the seasonal members run, and predict anew; not within a gap.
-    The room to search in is half a megabyte: where there is none, the check waits for the next value."""
+cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept nogil:
+    """Look for periods again, decide whether the seasonal members run, and predict anew. The room to search in is half
+    a megabyte: where there is none, the check waits for the next value."""
     cdef double periods[2]
     cdef double strengths[2]
-    if r.count < r.season_check or r.gap > 0:
-        return
     search = <Search*> malloc(sizeof(Search))
     if search == NULL:
         return
@@ -177,7 +125,7 @@ cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept n
     for s in range(2):
         before = r.season_periods[s]
         # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.
-        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasonal.averaged)
+        changed = changed or fabs(periods[s] - before) > before / (60.0 * t.seasons.averaged)
         others = others or fabs(periods[s] - before) > 0.05 * before
         r.season_periods[s], r.season_strength[s] = periods[s], strengths[s]
     r.season_check = next_check(r.count)
@@ -188,7 +136,10 @@ cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept n
     if on and changed:
         replay(r, ring, t, r.count, min(r.count, RING), 1)
     if on and others:  # those of periods that are merely known better now count for as much as they did
-        wake(r, t.seasonal.joined)
+        wake(r, t.seasons.joined)
     elif was_on and not on:
         wake(r, 1.0)
-    r.change = shrunk(r, t, advance_seasonal(r, ring, t), False)
+    if on:
+        fill_features(r, ring, t, r.count, min(r.count, RING), 1)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
+    mix(r, t, False)

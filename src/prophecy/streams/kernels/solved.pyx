@@ -78,7 +78,10 @@ cdef void start_solved(Record* r, const Table* t, long long first, long long las
 
 
 cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
-    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
+    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end. Every
+    weight is then observed to be what it is, with a variance so large that no direction it excites notices."""
+    cdef double phi[WIDTH]
+    cdef double g[WIDTH]
     factor, count = &r.factor[t.place[s]], t.used[s] * t.stride[s]
     size, total = 0.0, 0.0
     for k in range(count):
@@ -86,60 +89,24 @@ cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
         size += factor[k] * factor[k]
     for i in range(t.used[s]):
         total += r.readout[s][i]
+        phi[i] = 0.0
     r.growth[s] = 1.0
     size *= r.power[s]
-    if not (isfinite(size) and fabs(total) < 1e100):
+    if not (size < 1e24 * BOUND and fabs(total) < 1e100):  # float64 could not tell what an observation leaves of it
         start_solved(r, t, s, s + 1)
     elif size > BOUND:
-        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * BOUND / r.power[s] / t.used[s]))
-
-
-cdef void _bound(double* factor, long long used, long long stride, double highest) noexcept nogil:
-    """Bring down the directions that have grown, and those alone.
-
-    Rotating columns of S leaves S Sᵀ as it is. Rotations until all columns are orthogonal (Jacobi's method) make their
-    lengths the singular values, each of which is then at most `highest`.
-    """
-    for _ in range(30):
-        rotated = False
-        for p in range(used - 1):
-            for q in range(p + 1, used):
-                a, b, c = 0.0, 0.0, 0.0
-                for i in range(used):
-                    a += factor[i * stride + p] * factor[i * stride + p]
-                    b += factor[i * stride + q] * factor[i * stride + q]
-                    c += factor[i * stride + p] * factor[i * stride + q]
-                if fabs(c) <= 1e-15 * sqrt(a * b):
-                    continue
-                rotated = True
-                zeta = (b - a) / (2.0 * c)
-                tangent = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta))
-                cosine = 1.0 / sqrt(1.0 + tangent * tangent)
-                for i in range(used):
-                    x, y = factor[i * stride + p], factor[i * stride + q]
-                    factor[i * stride + p] = cosine * (x - tangent * y)
-                    factor[i * stride + q] = cosine * (y + tangent * x)
-        if not rotated:
-            break
-    for p in range(used):
-        length = 0.0
-        for i in range(used):
-            length += factor[i * stride + p] * factor[i * stride + p]
-        if length > highest * highest:
-            for i in range(used):
-                factor[i * stride + p] *= highest / sqrt(length)
+        for i in range(t.used[s]):
+            phi[i] = sqrt(2.0 * r.power[s] * t.used[s] / BOUND)
+            update_factor(factor, t.used[s], t.stride[s], 1.0, 1.0, 0.0, phi, g, r.readout[s])
+            phi[i] = 0.0
 
 
 cdef void predict_solved(Record* r, const Table* t, long long first, long long last, long long count) noexcept nogil:
     """The next change as each solved member predicts it; by its constructed readout while it has learned too little."""
     for s in range(first, last):
-        power, ahead, start = 0.0, 0.0, 0.0
+        ahead, start = 0.0, 0.0
         for i in range(t.used[s]):
             phi = r.feature[t.index[s][i]]
-            power += phi * phi
             ahead += r.readout[s][i] * phi
             start += t.start[s][i] * phi
-        # Weights in directions the signal has hardly excited are hardly determined: no change goes far beyond the past.
-        farthest = t.farthest * sqrt(power)
-        ahead = min(max(ahead, -farthest), farthest)
         r.prediction[FIXED + s] = start if count < t.needed[s] else ahead

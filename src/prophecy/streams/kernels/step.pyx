@@ -3,11 +3,6 @@ r"""The bank: `step` takes in one value of one stream, `expected` is the next on
 First what is learned from the value (calibration, solved readouts, bias of the derivative, mixture), then memories,
 members and their mixture for the next value. One value, an array, many channels and many series all run these functions,
 and sums are taken in one order, in eight interleaved parts (`unrolled.pxd`), so results agree to the last bit.
-
-With white noise of variance σ² a derivative readout of noise gain G has the mean squared error σ² G + ρ² b²: b is the
-bias of the same member's prediction, ρ a known ratio (`slope_bias`), and b² is read from errors averaged over an eighth
-of the window, less the noise that averaging leaves. Readouts, and half the way from the value before the newest to the
-forecast of the next, are combined with weights (estimated error)⁻².
 """
 
 
@@ -22,6 +17,16 @@ cdef void begin_record(Record* r, const Table* t) noexcept nogil:
     start_solved(r, t, 0, SOLVED)
     for i in range(2):
         r.shrink_weight[i] = 0.5
+
+
+cdef double take_step(const Stream* stream, const Table* t, double value) noexcept nogil:
+    """A value of the grid; then seasons if they are due, and the alarm with the value. Returns the steps since the value
+    before."""
+    step(stream.r, stream.ring, t, value)
+    if stream.r.count >= stream.r.season_check and stream.r.gap == 0:
+        check_seasons(stream.r, stream.ring, t)
+    stream.s.alarm = NAN if isnan(value) else stream.r.alarm
+    return 1.0
 
 
 cdef void step(Record* r, double* ring, const Table* t, double value) noexcept nogil:
@@ -89,6 +94,15 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
     r.learned += 1
 
 
+cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
+    """Averages of each constructed member's error and of its square."""
+    newest = 1.0 / (r.learned + 1)
+    for i in range(FIXED):
+        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
+        r.bias[i] = bias
+        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
+
+
 # Memories and members.
 
 
@@ -107,12 +121,15 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
         r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
         r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
     r.count += 1
-    r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
+    r.mean += (value - r.mean) * max(1.0 - t.forgetting[0], 1.0 / r.count)
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
     predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
-    r.change = shrunk(r, t, advance_seasonal(r, ring, t), filled)
+    if r.season_on == 1:
+        fill_features(r, ring, t, r.count, min(r.count, RING), 1)
+        predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
+    mix(r, t, filled)
 
 
 cdef void _predict_short(Record* r, const Table* t) noexcept nogil:
@@ -137,6 +154,23 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
             r.feature[LAGS + w * ORDER + k] = out[k]
         for i in range(LONGS):
             r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+
+
+# The ring.
+
+
+cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
+    """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
+    bit = <long long> 1 << place % FLAGS
+    r.season_filled[place // FLAGS] &= ~bit
+    if missing:
+        r.season_filled[place // FLAGS] |= bit
+
+
+cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
+    """Whether the value so many places before the newest is missing."""
+    place = (r.count - 1 - ago) % RING
+    return r.season_filled[place // FLAGS] >> (place % FLAGS) & 1
 
 
 # Gaps.
@@ -219,94 +253,3 @@ cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nog
             mark_place(r, (r.count - 1 - ago) % RING, False)
         r.known += 2
         r.gap = 0
-
-
-# Reading.
-
-
-cdef double surprise_of(const Record* r, const Table* t, double error, double wider) noexcept nogil:
-    """The score of an error of the next value, whose interval is `wider` times as wide as one step ahead.
-
-    Where values repeat exactly, as rounded, counted and clipped ones do, errors take a few sizes only, which tracked
-    quantiles do not resolve: then it is at most -log10 of the share of all earlier errors at least as large, or of the
-    power law through the outermost of them if that is less (one spike would hide all smaller jumps after it). And where
-    the stream rests half of the time, and forecasts err by half as much as copying does or more, no event is rarer than
-    changes of its size.
-    """
-    score = surprise(r, t, error / wider)
-    if not score > 0.0 or not repeats_exactly(r, t):
-        return score
-    steps = max(wider, r.gap + 1.0)
-    size, change = fabs(error) / steps, fabs(error + expected(r, t) - r.last) / steps
-    rare = max(min(tail_share(r, ERROR, size, False), power_law(r, ERROR, size, True)), LEAST)
-    if rests_half(r) and r.error_scale > 0.25 * r.scale[0]:
-        count = 0.0
-        for k in range(place_in(r, DIFFERENCE, change - 0.25 * resolution(r, t)), r.alarm_size[DIFFERENCE]):
-            count += r.alarm_weight[DIFFERENCE][k]
-        rare = max(rare, min(count / r.alarm_seen, 1.0))
-    return min(score, -log10(rare))
-
-
-# The derivative.
-
-
-cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Averages of each constructed member's error and of its square."""
-    newest = 1.0 / (r.learned + 1)
-    for i in range(FIXED):
-        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
-        r.bias[i] = bias
-        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
-
-
-cdef double _slopes(const Record* r, const Table* t, double* error) noexcept nogil:
-    """Estimated mean squared errors of the derivative readouts, into `error`; the least of them."""
-    cdef double noise = INFINITY
-    for i in range(FIXED):
-        noise = min(noise, r.scale[i] / (1.0 + t.gain[i]))
-    cdef double least = INFINITY
-    moves = max(r.scale[0] - t.plain * noise * (1.0 + t.gain[0]), 0.0)
-    for i in range(FIXED):
-        whole, explained = r.scale[i], noise * (1.0 + t.gain[i])
-        # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
-        bias = min(r.squared_bias[i] - noise * t.slope_left[i], whole)
-        bias = max(bias, whole - t.plain * explained, 0.0)
-        # The ratio `slope_bias` is that of the leading error, which is no guide once the signal turns within the
-        # window: the error of a slope grows with that of the same member's prediction.
-        distrust = max(whole / max(explained, 1e-300), 1.0)
-        error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
-        # A member that misses most of the signal's own changes (the copy's error less noise) has no better slope.
-        if whole - t.plain * explained > 0.5 * r.scale[0]:
-            error[i] = max(error[i], moves)
-        if t.sloped[i]:
-            least = min(least, error[i])
-    return least
-
-
-cdef double bank_slope(const Record* r, const Table* t) noexcept nogil:
-    """The derivative per sample at the newest value, by shares of (estimated error)⁻²; NaN before the first."""
-    cdef double shares[FIXED]
-    if r.count == 0:
-        return NAN
-    # Of the path from the value before the newest to the forecast: a quarter of both its ends' and a sixth of the third
-    # difference, squared. The latter holds noise too, so it is careful.
-    path = 0.5 * r.error_scale + r.scale[PARABOLA] / 36.0
-    least = min(_slopes(r, t, shares), path)
-    whole = (least / path) * (least / path) if path > 0.0 else 0.0
-    total = 0.5 * (r.change - r.feature[1]) * whole
-    for i in range(FIXED):
-        ratio = least / max(shares[i], 1e-300)
-        shares[i] = (ratio * ratio if shares[i] > 0.0 else 1.0) * t.sloped[i]
-        whole += shares[i]
-    for i in range(SHORTS):
-        read_out = 0.0
-        for j in range(1, LAGS):
-            read_out += r.feature[j] * t.short_slope[j][i]
-        total += shares[i] * read_out
-    for w in range(WINDOWS):
-        for i in range(LONGS):
-            read_out = 0.0
-            for k in range(ORDER):
-                read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w][k][i]
-            total += shares[SHORTS + w * LONGS + i] * read_out
-    return total / whole

@@ -2,11 +2,11 @@
 
 On a grid (`clock`) a value belongs to the place nearest to its stamp. A stamp beside it is noise itself, or the time at
 which the value was really taken: then forecasts are moved from the place to the stamp, and values back, along the line
-to the forecast. The reading whose forecasts had the smaller squared errors lately is used.
+to the forecast. At irregular times a place gets its value from the cubic through the last samples, and a moment between
+places lies on the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or
+lasts until the next one.
 
-At irregular times a place gets its value from the cubic through the last samples, and a moment between places lies on
-the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or lasts until
-the next one: again the reading with the smaller errors is used.
+In both cases the share of it is used that has turned out to be true lately (`mixture.note_share`).
 """
 
 cdef enum:
@@ -56,35 +56,20 @@ cdef double on_place(const double* x, const double* y, long long count, double a
 # Stamps off the grid.
 
 
-cdef bint taken_then(const Samples* s, const Table* t) noexcept nogil:
-    """Whether what lies off the grid was true, not noise: forecasts that follow it had smaller errors lately."""
-    return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
-
-
-cdef double shift_along(const Record* r, double expected, double offset) noexcept nogil:
-    """What the forecast `expected` changes if the value was taken `offset` steps late: along the line from the newest
-    value, no steeper than twice the last steps, so that one wild forecast moves no value far."""
-    steepest = 2.0 * max(fabs(r.lag[0] - r.lag[1]), fabs(r.lag[1] - r.lag[2]))
-    return offset * min(max(expected - r.lag[0], -steepest), steepest)
+cdef double true_share(const Record* r, const Samples* s) noexcept nogil:
+    """The share of what lies beside the grid or the path that has been true lately, if it is four standard errors away
+    from none; nothing is decided by the first values."""
+    return share_of(s.beside, 0.0) if r.learned >= QUARTER and s.beside[0] > 4.0 * sqrt(s.beside[1]) else 0.0
 
 
 cdef double placed_value(const Record* r, const Table* t, Samples* s, double value, double offset) noexcept nogil:
-    """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
+    """The value as it would have been on the grid, `offset` steps before its stamp."""
     ahead = expected(r, t)
-    cdef bint moved = taken_then(s, t)
-    by = shift_along(r, ahead, offset)
-    if r.gap == 0:
-        compare_readings(s, value - ahead, by)
-    return value - by if moved else value
-
-
-cdef void compare_readings(Samples* s, double error, double by) noexcept nogil:
-    """Mean squared errors of the forecast without what lies off the grid, and of the one that lies `by` higher."""
-    s.compared += 1
-    rate = 1.0 / min(s.compared, 2 * RECENT)
-    for reading in range(READINGS):
-        missed = error - (by if reading == THEN else 0.0)
-        s.reading[reading] += (min(missed * missed, SQUARED) - s.reading[reading]) * rate
+    by = offset * (ahead - r.lag[0])
+    moved = by * true_share(r, s)
+    if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
+        note_share(s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
+    return value - moved
 
 
 # Forecasts.
@@ -144,7 +129,7 @@ cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t
 
 
 cdef (double, double, double) forecast_next(
-    const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room
+    const Stream* stream, const Table* t, double time, double value, double normal, Room* room
 ) noexcept nogil:
     """Mean, half width and score of `value` for a time, one step ahead where it is NaN; NaN where it would be late, and
     before the first value (with a score of 0)."""
@@ -160,30 +145,20 @@ cdef (double, double, double) forecast_next(
         mean, wider = expected(r, t), across(r, t, (time - c.last) / c.dt)
     elif c.irregular or fabs(offset) > t.clock.off:
         mean, bent, off = path_at(stream, t, at, room)
-        mean += off if taken_then(s, t) else 0.0
         more = 0.0 if c.irregular else bent  # errors at irregular times are calibrated with it
+        mean += off * true_share(r, s)
         wider = widening(r, c, s, t, at)
     else:
         r = walked_on(stream, t, truncated(steps) - 1, room)
         mean, wider = expected(r, t), across(r, t, r.gap + 1.0)
-        if taken_then(s, t):
-            mean += shift_along(r, mean, offset)
+        mean += offset * (mean - r.lag[0]) * true_share(r, s)
     # No interval is narrower than the numbers themselves, nor than a tick.
-    half = max(half_width(r, t, where) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
+    half = max(half_width(r, t, normal) * wider + more, spacing(fabs(mean)), 0.5 * resolution(r, t))
     error = copysign(max(fabs(value - mean) - more, 0.0), value - mean)
     return mean, half, NAN if isnan(value) else surprise_of(r, t, error, wider)
 
 
 # Values.
-
-
-cdef double take_step(const Stream* stream, const Table* t, double value) noexcept nogil:
-    """A value of the grid; then seasons if they are due, and the alarm with the value. Returns the steps since the value
-    before."""
-    step(stream.r, stream.ring, t, value)
-    check_if_due(stream.r, stream.ring, t)
-    stream.s.alarm = NAN if isnan(value) else stream.r.alarm
-    return 1.0
 
 
 cdef double take_timed(const Stream* stream, const Table* t, double time, double value, Room* room) noexcept nogil:
@@ -207,9 +182,9 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     c.recent[c.count % RECENT] = c.last = at
     c.count += 1
     c.walked = max(c.walked - EARNED, <long long> 0)
-    verdict = check_grid(c, t)
-    if verdict != FINE:
-        start_grid_over(stream, t, verdict, room)
+    dt, irregular = check_grid(c, t)
+    if dt > 0.0:
+        start_grid_over(stream, t, dt, irregular, room)
     return passed
 
 
@@ -231,9 +206,7 @@ cdef bint came_before(const Stream* stream, const Table* t, double time, double 
         if c.recent[i] == time and (s.value[i] == value or isnan(s.value[i]) and isnan(value)):
             return True
     ago = _behind(stream, t, time)
-    if ago < 0 or is_missing(r, ago):
-        return ago >= 0 and isnan(value)
-    return stream.ring[(r.count - 1 - ago) % RING] == value
+    return ago >= 0 and (isnan(value) if is_missing(r, ago) else stream.ring[(r.count - 1 - ago) % RING] == value)
 
 
 cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
@@ -283,7 +256,7 @@ cdef double take_sample(
     if not isnan(value):
         s.alarm = 0.0
         path, _, off = path_at(stream, t, time, room)
-        wider, error = widening(r, c, s, t, time), value - path - (off if taken_then(s, t) else 0.0)
+        wider, error = widening(r, c, s, t, time), value - path - off * true_share(r, s)
         if not is_wild(r, t, error / wider, (value - s.known) / wider):
             s.doubts = 0
         elif s.doubts < 2:
@@ -294,7 +267,7 @@ cdef double take_sample(
         found = nodes(c, s, t, count, time, value, x, y)
         if near:
             calibrate(r, t, error / wider)
-            compare_readings(s, value - path, off)
+            note_share(s.beside, value - path, off, r.error_scale, 1.0 - 0.5 / RECENT)
             _fill_places(stream, t, time, x, y, found, places)
             return value
         note_gap(r, t, (time - s.newest) / c.dt, error)
@@ -326,16 +299,18 @@ cdef void _fill_places(
 # Another grid.
 
 
-cdef void start_grid_over(const Stream* stream, const Table* t, long long verdict, Room* room) noexcept nogil:
-    """Go on as `check_grid` found: on another grid, or interpolated to it. Where the step has changed, what was learned
+cdef void start_grid_over(
+    const Stream* stream, const Table* t, double dt, bint irregular, Room* room
+) noexcept nogil:
+    """Go on as `check_grid` found, with steps of dt: on another grid, or interpolated to it. Where the step has changed, what was learned
     per step is void, and the values kept are taken in anew."""
     r, c, s = stream.r, stream.c, stream.s
-    cdef bint anew = fabs(c.found / c.dt - 1.0) >= t.clock.changed
+    cdef bint anew = fabs(dt / c.dt - 1.0) >= t.clock.changed
     if not anew and c.irregular and (c.last - c.grid) / c.dt > 0.5:
         take_step(stream, t, s.value[(c.count - 1) % RECENT])
     c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0  # the step is that of the last stamps
-    c.dt, c.grid, c.irregular, c.off, c.coarse, c.odd = c.found, c.start, verdict == NONE, 0.0, 0, 1
-    s.compared = 0
+    c.dt, c.grid, c.irregular, c.off, c.coarse = dt, c.last, irregular, 0.0, 0
+    s.beside[0] = s.beside[1] = 0.0
     if not anew and r.count > 0:
         return
     hold = r.hold
