@@ -120,9 +120,10 @@ def test_weights_are_priors_times_flattened_likelihoods():
             for lead in leads:
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
-                near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
-                near *= lead <= 2**0.5 * (step + 1)  # what lies beyond has no say
-                total += DEFAULT.flatness * near * independent[lead - 1] * mean
+                count = independent[lead - 1]
+                worth = 1 / (1 / count + abs(np.log2((step + 1) / lead)) / DEFAULT.octave)
+                worth *= lead <= 2**0.5 * (step + 1)  # what lies beyond has no say
+                total += DEFAULT.flatness * worth * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
         np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)

@@ -7,6 +7,7 @@ import numpy as np
 
 from prophecy._arrays import Array
 from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.growth import saturation
 from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
@@ -29,52 +30,48 @@ def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
     scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
     for scale in scales:  # what is described on two scales is no likelier for that
         yield from (replace(each, share=1 / len(scales)) for each in _on(scale, series, settings))
-    for degree, label in ((1, "straight line"), (2, "parabola")):
+    shapes = [(1, "straight line", scale) for scale in scales] + [(2, "parabola", VALUES)]
+    for degree, label, scale in shapes:
         fit = seasonal(polynomial(degree), series.seasons, settings)
-        yield Candidate("polynomial", label, VALUES, fit, settings.power_prior**degree)
+        yield Candidate("polynomial", label + scale.name, scale, fit, settings.power_prior**degree)
+    growth = seasonal(saturation, series.seasons, settings)
+    yield Candidate("growth", "growth that saturates", VALUES, growth, settings.power_prior)
     yield Candidate("waves", "sinusoids", VALUES, waves(settings.waves_most, settings.season_cycles))
-    if series.seasons:
-        yield from _profiles(min(series.seasons), settings)
+    for cycles in (1, settings.seasons_back) if series.seasons else ():
+        mean = MeanProfile(min(series.seasons), cycles)
+        label = f"mean of {cycles} seasons of {mean.season}" if cycles > 1 else f"last season of {mean.season}"
+        yield Candidate("profile", label, VALUES, mean.fit)
+    if np.mean(series.seen) >= settings.readout_seen:
+        yield from _readouts(series, settings)
     rest = resting(series, settings)
     if rest is not None:
-        yield Candidate(
-            "rare", "rate of rare events", VALUES, lambda x, seen, steps: RareEvents(rest, settings.rare_rates)
-        )
+        rare = RareEvents(rest, settings.rare_rates)
+        yield Candidate("rare", "rate of rare events", VALUES, lambda x, seen, steps: rare)
 
 
 def _on(scale: Scale, series: Series, settings: Settings) -> Iterator[Candidate]:
     of, seasons = scale.name, series.seasons
-
-    def smoothers(half_slope: bool) -> Fit:
-        return lambda x, seen, steps: fit_smoothers(x, seasons, half_slope, settings)
-
     autoregressions = seasonal(lambda x, seen, steps: fit_autoregressions(x, seen, settings), seasons, settings)
-    yield Candidate("smoothers", f"smoothers{of}", scale, smoothers(half_slope=False))
-    yield Candidate("theta", f"Theta{of}", scale, smoothers(half_slope=True))
+    yield Candidate(
+        "smoothers", f"smoothers{of}", scale, lambda x, seen, steps: fit_smoothers(x, seasons, False, settings)
+    )
+    yield Candidate("theta", f"Theta{of}", scale, lambda x, seen, steps: fit_smoothers(x, seasons, True, settings))
     yield Candidate("autoregression", f"autoregression{of}", scale, autoregressions)
-    if np.mean(series.seen) >= settings.readout_seen:
-        yield from _readouts(series, scale, settings)
 
 
-def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Candidate]:
-    short, of, length = min(series.seasons, default=1), scale.name, len(series.y)
+def _readouts(series: Series, settings: Settings) -> Iterator[Candidate]:
+    short, length = min(series.seasons, default=1), len(series.y)
 
     def readout(memory: Array) -> Fit:
         return lambda x, seen, steps: fit_readout(x, steps, memory, settings)
 
     for count in (settings.seasons_back * short,) if short > 1 else settings.readout_lags:
         if 2 <= count <= settings.readout_most and length >= 3 * count:
-            yield Candidate("readout", f"direct readout of {count} values{of}", scale, readout(lags(count)))
+            yield Candidate("readout", f"direct readout of {count} values", VALUES, readout(lags(count)))
     if short > 1 and 2 * short <= settings.readout_most:
-        label = f"direct readout of {2 * short} values less their season{of}"
-        yield Candidate("readout", label, scale, seasonal(readout(lags(2 * short)), series.seasons, settings))
+        label = f"direct readout of {2 * short} values less their season"
+        yield Candidate("readout", label, VALUES, seasonal(readout(lags(2 * short)), series.seasons, settings))
     count, window = (2 * short, 7 * short) if short > 1 else (8, 64)
     if window <= settings.readout_most and length >= 3 * window:
         memory = legendre(count, window, min(settings.memory_order, window // 2))
-        yield Candidate("readout", f"direct readout of a HiPPO memory of {window} values{of}", scale, readout(memory))
-
-
-def _profiles(season: int, settings: Settings) -> Iterator[Candidate]:
-    for cycles in (1, settings.seasons_back):
-        label = f"mean of {cycles} seasons of {season}" if cycles > 1 else f"last season of {season}"
-        yield Candidate("profile", label, VALUES, MeanProfile(season, cycles).fit)
+        yield Candidate("readout", f"direct readout of a HiPPO memory of {window} values", VALUES, readout(memory))

@@ -61,11 +61,20 @@ def polynomial(degree: int) -> Fit:
 
 def waves(most: int, cycles: float) -> Fit:
     """A line and up to `most` sinusoids, one after the other: the highest peak of what is left, all frequencies refined
-    together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion)."""
+    together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion). Without
+    the slope of the line where that does not pay for itself."""
 
     def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
-        found = frequencies(x, seen, most, cycles)
-        return FunctionOfTime(lambda t: _rows(found, t, len(x)), len(found)) if len(found) else None
+        found, m = frequencies(x, seen, most, cycles), int(seen.sum())
+        if not len(found):
+            return None
+        rows = _rows(found, np.nonzero(seen)[0].astype(np.float64), len(x))
+        sloped, flat = (
+            np.sum((x[seen] - _solved(some, x[seen])[0]) ** 2) for some in (rows, np.delete(rows, 1, axis=1))
+        )
+        slope = bool(flat > sloped * m ** (1 / m))
+        kept = np.arange(rows.shape[1]) != (-1 if slope else 1)
+        return FunctionOfTime(lambda t: _rows(found, t, len(x))[:, kept], len(found))
 
     return fit
 

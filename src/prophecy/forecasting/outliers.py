@@ -66,7 +66,7 @@ def _wild(x: Array, settings: Settings) -> Mask:
             wild[t] = 2 * back.sum() > len(back)
             stayed += not wild[t]
             near = np.concatenate([z[max(t - 2, 0) : t], z[t + 1 : t + 3]])
-            built[t] = bool((np.abs((near - around) / (z[t] - around) - 0.55) < 0.3).any())
+            built[t] = np.sum(np.abs((near - around) / (z[t] - around) - 0.55) < 0.3) > 1
         else:
             wild[t] = stayed <= wild.sum()
         if wild[t]:

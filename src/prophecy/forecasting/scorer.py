@@ -1,12 +1,12 @@
 """The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
-    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, … ≤ √2 lead
+    weight(lead) = prior · exp(flatness · Σ_g score_g / (1 / n_g + |log2 lead/g| / octave)),  g = 1, 2, 4, … ≤ √2 lead
 
 score_g is the mean logarithm of the density that a candidate gave to what came about g steps ahead: Student's, around
 its location, as wide as it expected, in units of the values whatever scale it works on. A candidate that expects
 nothing of its errors is as wide as they were, which costs a nat at every g. n_g is how many forecasts of that lead do
-not overlap. Shorter leads count by `octave` for each octave, so that a true model shows by its many short forecasts;
-longer ones do not, so that the first steps do not depend on how far one asks.
+not overlap. Scores drift from octave to octave like a walk, so that any number of shorter forecasts are worth a few
+of the lead in question; longer ones are worth none, so that the first steps do not depend on how far one asks.
 """
 
 from collections.abc import Callable, Iterable

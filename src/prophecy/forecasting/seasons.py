@@ -14,6 +14,7 @@ from prophecy.forecasting.settings import Settings
 _WEEK = 7  # days
 # Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
 _CALENDAR = (4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 288, 365)
+_PARTS = (1, 2, 3, 4)  # of a period: a multiple looks as alike as the period itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +91,7 @@ class MeanProfile:
         return self if len(x) >= self.cycles * self.season else None
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
-        cycles = min(self.cycles, int(origins.min()) // self.season)
-        back = origins[:, None, None] - self.season * np.arange(1, cycles + 1)[:, None] + np.arange(self.season)
+        back = origins[:, None, None] - self.season * np.arange(1, self.cycles + 1)[:, None] + np.arange(self.season)
         return np.asarray(x[back].mean(axis=1)[:, np.arange(steps) % self.season]), None
 
 
@@ -109,21 +109,35 @@ def seasonal(fit: Fit, seasons: Sequence[int], settings: Settings) -> Fit:
 def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
     """Periods, in samples, worth looking at: those given, or those found, and multiples of the longest."""
     if season is None:
-        return _found(x, settings)
+        return tuple(sorted({*_found(x[-settings.longest :], _CALENDAR, settings), *_longer(x, settings)}))
     values = np.atleast_1d(np.asarray(season, dtype=np.float64)).ravel()
     periods = {round(float(_checks.positive("season", value))) for value in values}
     return _with_multiple(x, tuple(sorted(periods - {0, 1})), settings)
 
 
-def _found(x: Array, settings: Settings) -> tuple[int, ...]:
+def _longer(x: Array, settings: Settings) -> tuple[int, ...]:
+    """Periods too long for the latest samples: found in a few means of all samples, sharpened in many."""
+    if len(x) <= settings.longest:
+        return ()
+    wide, narrow = (-(-len(x) // count) for count in (settings.kept, settings.longest))
+    few, many = (x[len(x) % size :].reshape(-1, size).mean(axis=1) for size in (wide, narrow))
+    flat, sharp = less_line(many), []
+    for period in _found(few, (), settings):
+        low, high = (period - 1) * wide / narrow, (period + 1) * wide / narrow
+        near = {part for k in _PARTS for part in range(max(int(low / k), 2), int(high / k) + 2)}
+        best = min(near, key=lambda p: len(flat) * np.log(np.sum((flat - _phase_means(flat, p)) ** 2) + 1e-300) + 2 * p)
+        sharp.append(narrow * best)
+    return tuple(period for period in sharp if period > settings.longest / settings.season_cycles)
+
+
+def _found(x: Array, calendar: Sequence[int], settings: Settings) -> tuple[int, ...]:
     """The period whose phase means explain the detrended series best, by Akaike's criterion: of clocks and calendars,
     or, at a handicap, where the autocorrelation peaks, since any number of such periods could be looked at."""
-    x = x[-settings.longest :]
     longest = int(len(x) / (settings.season_cycles + 0.5))
     if longest < 2:
         return ()
     flat = less_line(x)
-    trials = dict.fromkeys((period for period in _CALENDAR if period <= longest), 0.0)
+    trials = dict.fromkeys((period for period in calendar if period <= longest), 0.0)
     for period in _peaks(autocorrelation(_less_memory(flat, flat), longest + 2), settings):
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
@@ -139,8 +153,7 @@ def _peaks(likeness: Array, settings: Settings) -> list[int]:
     """The periods at which the autocorrelation has its highest local maxima."""
     peaks = 2 + np.nonzero((likeness[2:-1] >= likeness[1:-2]) & (likeness[2:-1] >= likeness[3:]))[0]
     highest = peaks[np.argsort(-likeness[peaks])][: settings.season_peaks]
-    # A multiple of a period looks as alike as the period itself, so what divides a peak is tried too.
-    parts = {round(peak / k) for peak in highest for k in (1, 2, 3, 4)}
+    parts = {round(peak / k) for peak in highest for k in _PARTS}
     return sorted(part for part in parts if part >= 2)
 
 

@@ -38,9 +38,9 @@ class Settings(LawSettings):
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said
-    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 4.0))
-    power_prior: float = 0.15  #: weight that each power of the time costs a polynomial trend: lines, parabolas
-    flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
+    priors: tuple[tuple[str, float], ...] = (("rare", 10.0), ("waves", 4.0), ("autoregression", 3.0))
+    power_prior: float = 0.15  #: weight that a curve costs: a line, growth that saturates; a parabola twice
+    flatness: float = 0.5  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
     tails: float = 5.0  #: degrees of freedom of the likelihood: a shift or a wild value does not decide alone
     octave: float = 16.0  #: forecasts that any number of them are worth, at most, at a lead twice as long
     least_weight: float = 1e-2  #: of the largest weight; what has less is left out

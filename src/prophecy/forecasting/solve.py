@@ -170,14 +170,16 @@ def _columns(context: Context, steps: int, season: object, settings: Settings, b
     """Each varying variable in its own units, the latest samples alone."""
     stride = context.stride
     given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
-    most = 0.0 if given is None else float(given.max(initial=0.0))
-    latest = max(settings.longest, int(settings.longest_seasons * min(most, len(context.full))))
     thinned = context.full[(len(context.full) - 1) % stride :: stride]
+    varying = np.nonzero(context.varying)[0]
+    periods = [seasons.chosen(given, thinned[:, v], settings) for v in varying]
+    longest = max((max(some, default=0) for some in (*periods, () if given is None else given)), default=0)
+    latest = max(settings.longest, int(settings.longest_seasons * min(longest, len(context.full))))
     found = []
-    for v in np.nonzero(context.varying)[0]:
-        y, seen = thinned[-latest:, v], context.seen[-latest:, v]
+    for v, some in zip(varying, periods, strict=True):
+        y, seen = np.ascontiguousarray(thinned[-latest:, v]), context.seen[-latest:, v]
         known = None if beside is None else beside.latest(len(y), steps)
-        found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings), steps, known))
+        found.append(Series(y, seen, some, steps, known))
     return found
 
 
