@@ -150,12 +150,12 @@ def exchanged(system: Array, target: Array, chosen: Mask, equations: list[Indice
 
     chosen: those that are there so far; equations: for each the entries that may be, of which no more are taken than
     there were; limit: what every term costs. Where terms are nearly combinations of each other, those that joined one
-    by one need not be the fewest. Equations of up to two terms or of very many stay as they are.
+    by one need not be the fewest. Equations of one term or of very many stay as they are.
     """
     chosen = chosen.copy()
     for own in equations:
         count = int(chosen[own].sum())
-        if not 2 < count <= _MANY:
+        if not 1 < count <= _MANY:
             continue
         held = chosen.copy()
         held[own] = False
