@@ -1,19 +1,14 @@
 """`python -m benchmarks`: what can be measured, what it needs, how long it takes, and which results are out of date."""
 
-import os
-import signal
-from types import FrameType
+from prophecy import _interrupts
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    os.write(2, b"Stopped before anything was begun.\n")
-    os._exit(130)
+def main() -> None:
+    from benchmarks.command import main  # takes a moment, in which Ctrl-C is held back already
+
+    _interrupts.check()
+    main()
 
 
 if __name__ == "__main__":
-    # Loading takes a moment, in which Ctrl-C has nothing to keep.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, stop)
-    from benchmarks.command import main
-
-    main()
+    _interrupts.command(main)

@@ -24,7 +24,7 @@ from prophecy import _interrupts, _machine
 
 
 def main() -> None:
-    _interrupts.command(lambda: sys.exit(_main()))
+    sys.exit(_main())
 
 
 def _main() -> int:

@@ -18,51 +18,40 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from benchmarks.harness import Array, Benchmark, Options, Result
+from benchmarks.systems import Equations, polynomial
 from prophecy.forecasting import forecast
 
 SAMPLES, NOISES, DRAWS = 1000, (0.0, 0.01, 0.05, 0.1), 3
 THRESHOLDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 DRIVE = 1.2
 
-Coefficients = list[dict[str, float]]
-SYSTEMS: dict[str, tuple[Any, list[float], float, Coefficients]] = {
-    "Lorenz": (
-        lambda t, x, y, z: [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z], [1.0, 2.0, 20.0], 0.02,
-        [{"x": -10, "y": 10}, {"x": 28, "y": -1, "xz": -1}, {"xy": 1, "z": -8 / 3}],
-    ),
-    "Rössler": (
-        lambda t, x, y, z: [-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)], [1.0, 1.0, 0.1], 0.1,
-        [{"y": -1, "z": -1}, {"x": 1, "y": 0.2}, {"": 0.2, "z": -5.7, "xz": 1}],
-    ),
-    "Van der Pol": (
-        lambda t, x, y: [y, 1.5 * (1 - x**2) * y - x], [1.0, 0.5], 0.05, [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}],
-    ),
-    "Lotka–Volterra": (
-        lambda t, x, y: [1.1 * x - 0.4 * x * y, 0.1 * x * y - 0.4 * y], [10.0, 5.0], 0.05,
-        [{"x": 1.1, "xy": -0.4}, {"xy": 0.1, "y": -0.4}],
-    ),
-    "forced Duffing": (
-        lambda t, x, y: [y, x - x**3 - 0.3 * y + 0.5 * np.cos(DRIVE * t)], [0.5, 0.1], 0.1,
-        [{"y": 1}, {"x": 1, "xxx": -1, "y": -0.3, "z": 0.5}],
-    ),
+SYSTEMS: dict[str, tuple[list[float], float, Equations]] = {
+    "Lorenz": ([1.0, 2.0, 20.0], 0.02, [{"x": -10, "y": 10}, {"x": 28, "y": -1, "xz": -1}, {"xy": 1, "z": -8 / 3}]),
+    "Rössler": ([1.0, 1.0, 0.1], 0.1, [{"y": -1, "z": -1}, {"x": 1, "y": 0.2}, {"": 0.2, "z": -5.7, "xz": 1}]),
+    "Van der Pol": ([1.0, 0.5], 0.05, [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}]),
+    "Lotka–Volterra": ([10.0, 5.0], 0.05, [{"x": 1.1, "xy": -0.4}, {"xy": 0.1, "y": -0.4}]),
+    "forced Duffing": ([0.5, 0.1], 0.1, [{"y": 1}, {"x": 1, "xxx": -1, "y": -0.3, "z": 0.5}]),
     "Hindmarsh–Rose": (
-        lambda t, x, y, z: [y - x**3 + 3 * x**2 - z + 3.2, 1 - 5 * x**2 - y, 0.006 * (4 * (x + 1.6) - z)],
         [-1.0, 0.0, 3.0], 0.1,
         [{"": 3.2, "y": 1, "xxx": -1, "xx": 3, "z": -1}, {"": 1, "xx": -5, "y": -1},
          {"": 0.0384, "x": 0.024, "z": -0.006}],
     ),
 }  # fmt: skip
-"""Rates, start, step, and the true coefficients of each equation by the variables multiplied."""
+"""Start, step, and the coefficients of each equation by the variables multiplied; the drive is the one that follows."""
 
 
 def sampled(name: str) -> Array:
-    field, start, step, _ = SYSTEMS[name]
-    times = 50 + step * np.arange(SAMPLES)
-    values = solve_ivp(lambda t, x: field(t, *x), (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T
+    start, step, truth = SYSTEMS[name]
+    rates, times = polynomial(truth), 50 + step * np.arange(SAMPLES)
+
+    def field(t: float, x: Array) -> list[Any]:
+        return rates(*x, np.cos(DRIVE * t))[: len(x)]
+
+    values = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T
     return np.column_stack([values, np.cos(DRIVE * times)]) if name == "forced Duffing" else values
 
 
-def judged(found: Coefficients, truth: Coefficients) -> Result:
+def judged(found: Equations, truth: Equations) -> Result:
     pairs = list(zip(found, truth, strict=False))
     total = length = 0.0
     for here, there in pairs:
@@ -72,7 +61,7 @@ def judged(found: Coefficients, truth: Coefficients) -> Result:
     return {"error": float(np.sqrt(total / length)), "structure": all(set(a) == set(b) for a, b in pairs)}
 
 
-def ours(values: Array, step: float) -> Coefficients | None:
+def ours(values: Array, step: float) -> Equations | None:
     equations = forecast(values, 1).equations(dt=step, names="xyz"[: values.shape[1]])
     if equations is None:
         return None
@@ -83,7 +72,7 @@ def ours(values: Array, step: float) -> Coefficients | None:
     ]
 
 
-def sindy(values: Array, step: float, truth: Coefficients) -> Result:
+def sindy(values: Array, step: float, truth: Equations) -> Result:
     import pysindy
 
     terms = ["".join(term) for p in range(4) for term in combinations_with_replacement("xyz"[: values.shape[1]], p)]
@@ -118,7 +107,7 @@ def sindy(values: Array, step: float, truth: Coefficients) -> Result:
 def one(job: tuple[str, float, int]) -> Result:
     warnings.filterwarnings("ignore")
     name, noise, draw = job
-    (_, _, step, truth), clean = SYSTEMS[name], sampled(name)
+    (_, step, truth), clean = SYSTEMS[name], sampled(name)
     values = clean + noise * clean.std(axis=0) * np.random.default_rng([draw, 7]).standard_normal(clean.shape)
     began = time.process_time()
     found = ours(values, step)

@@ -9,32 +9,27 @@ where times do not increase.
 """
 
 import argparse
-import csv
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from prophecy.frames.columns import Hints
+from prophecy.frames.table import open_table
 
 KINDS = ("artificialNoAnomaly", "artificialWithAnomaly", "realAWSCloudwatch", "realTweets")
 
 
 def table(path: Path) -> tuple[Any, Any]:
     """Times in seconds since 1970, read as UTC, and values of one file."""
-    with path.open(newline="") as lines:
-        header, *rows = csv.reader(lines)
-    if [cell.strip().lower() for cell in header] != ["timestamp", "value"]:
-        raise SystemExit(f"{path}: its columns should be timestamp and value, got {header}")
-    times, values = [], []
-    for number, row in enumerate(rows, 2):
-        try:
-            moment, value = row
-            times.append(datetime.fromisoformat(moment.strip()).replace(tzinfo=UTC).timestamp())
-            values.append(float(value))
-        except ValueError as error:
-            raise SystemExit(f"{path}, line {number}: {error}") from None
-    return np.array(times).astype(np.int64), np.array(values, dtype=np.float64)
+    try:
+        found = open_table(str(path), Hints(time="timestamp", columns="value", decimal="."))
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    if found.times is None or found.notes:
+        raise SystemExit(f"{path}: {'; '.join(found.notes)}")
+    return found.times.values.astype("datetime64[s]").astype(np.int64), found.values[:, 0]
 
 
 def pack(source: Path, folder: Path, kinds: tuple[str, ...] = KINDS) -> list[str]:

@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from prophecy.frames.columns import Hints
+from prophecy.frames.table import open_table
+
 Series = tuple[Any, Any, int]  # context, future, samples in a season
 PERIODS = {"YEARLY": 1, "QUARTERLY": 4, "MONTHLY": 12, "OTHER": 1}
 
@@ -58,12 +61,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def ett(path: Path) -> Any:
     """(time, variables): all columns but the date."""
-    with path.open(newline="") as lines:
-        reader = csv.reader(lines)
-        header = next(reader)
-        if header[0].strip().lower() != "date":
-            raise ValueError(f"{path.name} should begin with a column date, got {header[0]!r}")
-        return np.array([[float(cell) for cell in row[1:]] for row in reader if row])
+    return open_table(str(path), Hints(time="date", decimal=".")).values
 
 
 def packed(series: Iterator[Series]) -> dict[str, Any]:

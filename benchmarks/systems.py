@@ -3,6 +3,7 @@
 CENSUS: chemistry, biology, mechanics, circuits; ONE: one variable; KNOWN: with inputs. TEXTBOOK: transients.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -37,6 +38,19 @@ class System(NamedTuple):
             states.append(step.y[:, -1])
         path = np.array(states)
         return path, np.array([self.rates(*s, *u) for s, u in zip(path, inputs, strict=True)]), inputs
+
+
+Equations = list[dict[str, float]]
+
+
+def polynomial(equations: Equations) -> Callable[..., list[Any]]:
+    """Rates by the coefficients of each equation, each by the letters of the variables multiplied: {"xy": -0.4}."""
+
+    def rates(*variables: Any) -> list[Any]:
+        known = dict(zip("xyzw", variables, strict=False))
+        return [sum(c * math.prod(known[letter] for letter in term) for term, c in each.items()) for each in equations]
+
+    return rates
 
 
 def _phases(a: Any, b: Any, c: Any) -> list[Any]:

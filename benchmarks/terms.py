@@ -10,34 +10,27 @@ terms, and terms that are wrong or lost. choice: `Settings.laws.choice`, 1 as de
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import CONTEXT, seed
 from benchmarks.harness import Array, Benchmark, Options, Result, grouped, option
+from benchmarks.systems import Equations, polynomial
 from prophecy.forecasting import forecast
 from prophecy.forecasting.settings import DEFAULT, Settings
 
 Structure = list[list[list[int]]]
 NOISES, CHOICES, DRAWS, MORE_DRAWS = (0.01, 0.05, 0.1), (0.0, 1.0), 2, 12
 
-#: field, start, step, the powers of each term of each equation
-CONSERVED: dict[str, tuple[Any, list[float], float, Structure]] = {
-    "epidemic": (
-        lambda t, x: [-4e-7 * x[0] * x[1], 4e-7 * x[0] * x[1] - 0.1 * x[1], 0.1 * x[1]], [999_900, 100, 0], 0.5,
-        [[[1, 1, 0]], [[1, 1, 0], [0, 1, 0]], [[0, 1, 0]]],
-    ),
-    "chain of reactions": (
-        lambda t, x: [-0.3 * x[0], 0.3 * x[0] - 0.1 * x[1], 0.1 * x[1]], [1, 0, 0], 0.2,
-        [[[1, 0, 0]], [[1, 0, 0], [0, 1, 0]], [[0, 1, 0]]],
-    ),
+CONSERVED: dict[str, tuple[list[float], float, Equations]] = {
+    "epidemic": ([999_900, 100, 0], 0.5, [{"xy": -4e-7}, {"xy": 4e-7, "y": -0.1}, {"y": 0.1}]),
+    "chain of reactions": ([1, 0, 0], 0.2, [{"x": -0.3}, {"x": 0.3, "y": -0.1}, {"y": 0.1}]),
     "enzyme": (
-        lambda t, x: [0.5 * x[2] - 2 * x[0] * x[1], 1.5 * x[2] - 2 * x[0] * x[1], 2 * x[0] * x[1] - 1.5 * x[2], x[2]],
-        [2, 1, 0, 0], 0.05, [[[0, 0, 1, 0], [1, 1, 0, 0]]] * 3 + [[[0, 0, 1, 0]]],
+        [2, 1, 0, 0], 0.05, [{"z": 0.5, "xy": -2}, {"z": 1.5, "xy": -2}, {"xy": 2, "z": -1.5}, {"z": 1}],
     ),
 }  # fmt: skip
+"""Start, step, and the coefficients of each equation by the variables multiplied."""
 
 
 def terms(values: Array, settings: Settings = DEFAULT) -> Structure | None:
@@ -69,9 +62,10 @@ def _compared(found: Structure, truth: Structure) -> dict[str, int]:
 
 
 def cases(options: Options) -> Iterator[tuple[str, str, Array, Structure | None, int]]:
-    for name, (field, start, step, truth) in CONSERVED.items():
-        times = step * np.arange(200)
-        values = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
+    for name, (start, step, equations) in CONSERVED.items():
+        rates, times, letters = polynomial(equations), step * np.arange(200), "xyzw"[: len(start)]
+        values = solve_ivp(lambda t, x: rates(*x), (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T  # noqa: B023
+        truth = [[[term.count(letter) for letter in letters] for term in each] for each in equations]
         yield "constant sums", name, values, truth, MORE_DRAWS
     for file in options.files:
         with np.load(file) as data:

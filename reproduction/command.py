@@ -81,4 +81,4 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    _interrupts.command(lambda: application()(prog_name="python -m reproduction"))
+    application()(prog_name="python -m reproduction")

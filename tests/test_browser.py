@@ -323,6 +323,13 @@ def test_the_page_proposes_the_way_out_and_shows_no_address(service, visit, tmp_
     expect(page.locator("#dropped")).to_contain_text("Write all of them in one way.", timeout=PATIENCE)
     expect(page.locator("#dropped")).to_be_in_viewport()
     assert "?decimal" not in page.locator("#dropped").inner_text()
+    rows = [f"{a},{b},2024-02-{day:02d},{day}" for day in range(1, 20) for a in "NS" for b in "xy"]
+    (tmp_path / "together.csv").write_text("\n".join(["region,item,date,qty", *rows]) + "\n")
+    page.set_input_files("#file", tmp_path / "together.csv")
+    expect(page.locator("#columns-why")).to_contain_text("This key is chosen below", timeout=PATIENCE)
+    expect(page.locator("#column-key")).to_have_value("region + item", timeout=PATIENCE)
+    page.locator("#columns").get_by_role("button", name="Read").click()
+    expect(page.locator("#dropped")).to_contain_text("76 values of 4 series", timeout=PATIENCE)
 
 
 def test_steps_and_slopes_have_the_unit_people_use(service, visit):

@@ -90,7 +90,7 @@ def test_check_finds_a_contradictory_file_and_says_how_to_repair_it(state, made,
     db.close()
     code, _, err = state(made, "--check")
     assert code == 1
-    assert "put back a copy" in err or "begins it anew" in err
+    assert "put back a copy" in err or "starts it afresh" in err
 
 
 def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):

@@ -379,6 +379,8 @@ def _reopened(db, path):
         ("INSERT INTO events VALUES (9, 1, 0, NULL, 1e99, 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
         ("INSERT INTO events VALUES (9, 1, 0, NULL, 1.0, 1.0, 1.0, CAST(x'ff' AS TEXT), 0, NULL)", "event 9 is not"),
         ("INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'00', 'why')", "9 was set aside in a way we do not"),
+        ("INSERT INTO aside SELECT *, x'', 'why' FROM streams", "1 was set aside in a way we do not"),
+        ("INSERT INTO aside VALUES (3, 'b', 0, 0, NULL, NULL, x'', 'why')", "3 was set aside in a way we do not"),
         ("INSERT INTO facts VALUES (CAST(x'ff' AS TEXT), '[1]')", "is damaged or no state"),
     ],
 )
@@ -464,7 +466,8 @@ def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path
 
 
 def test_what_was_set_aside_without_a_key_is_shown_all_the_same(tmp_path):
-    changed(crashed(tmp_path), "INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'', 'why')")
+    changed(crashed(tmp_path), "UPDATE sqlite_sequence SET seq = 9 WHERE name = 'streams'")
+    changed(tmp_path / "copy", "INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'', 'why')")
     with Fleet(tmp_path / "copy") as fleet:
         assert [(one.key, one.reason, len(one.rows)) for one in fleet.aside()] == [("", "why", 0)]
 

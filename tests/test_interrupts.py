@@ -183,6 +183,10 @@ def test_a_command_that_has_noticed_may_take_its_time():
     assert commanded(work) == (0, "kept\n", "")
 
 
+def test_an_interrupt_that_nothing_met_ends_a_command_with_a_sentence():
+    assert commanded("_interrupts.check()") == (130, "", "stopped\n")
+
+
 def test_a_stopped_command_leaves_without_what_the_interpreter_does_at_its_end():
     work = """import atexit; atexit.register(print, "late"); print("kept")
         try: _interrupts.check()

@@ -52,8 +52,14 @@ def test_what_is_packed_is_what_the_benchmark_reads(checkout, tmp_path):
         (lambda at: (at / "labels" / "combined_windows.json").unlink(), "checkout of numenta/NAB"),
         (lambda at: (at / "labels" / "combined_windows.json").write_text("{}"), "no entry one/a.csv"),
         (lambda at: (at / "data" / "two" / "b.csv").unlink(), "holds no CSV files"),
-        (lambda at: (at / "data" / "one" / "a.csv").write_text("time,value\n"), "timestamp and value"),
-        (lambda at: (at / "data" / "one" / "a.csv").write_text("timestamp,value\nnow,1\n"), "line 2: .*now"),
+        (lambda at: (at / "data" / "one" / "a.csv").write_text("time,value\n1,2\n"), "no time column 'timestamp'"),
+        (lambda at: (at / "data" / "one" / "a.csv").write_text("timestamp,value\nnow,1\n"), "as dates: 'now'"),
+        (
+            lambda at: (at / "data" / "one" / "a.csv").write_text(
+                "timestamp,value\n" + "".join(f"1970-01-01 00:{k:02},{k if k != 7 else 'x'}\n" for k in range(60))
+            ),
+            "a.csv: .*x",
+        ),
     ],
 )
 def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(checkout, tmp_path, change, message):

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from prophecy import (  # noqa: E402
-    lagt,
-)
+from prophecy.fading import lagt  # noqa: E402
 from prophecy.nn import DiagonalSSM, GatedBlock, horizons, parameter_groups, scan, stepping  # noqa: E402
 from tests.nn_layers import MEMORIES, learning, make, noise, relative  # noqa: E402
 

@@ -156,7 +156,7 @@ def test_ett_is_read_without_its_dates(tmp_path):
     path.write_text("date,HUFL,OT\n2016-07-01 00:00:00,5.8,30.5\n2016-07-01 01:00:00,5.7,27.8\n")
     assert data.ett(path).tolist() == [[5.8, 30.5], [5.7, 27.8]]
     path.write_text("time,HUFL\n1,2\n")
-    with pytest.raises(ValueError, match="begin with a column date"):
+    with pytest.raises(ValueError, match="no time column 'date'"):
         data.ett(path)
 
 

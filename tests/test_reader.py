@@ -54,6 +54,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "american": (table("Date,Sales", '01/30/2024,"1,234.50"', '01/31/2024,"2,001.00"'), {"Sales": [1234.5, 2001]}, ""),
     "french": (table("jour;v", "2024-01-01;1\u202f234,5", "2024-01-02;7,25"), {"v": [1234.5, 7.25]}, "thousands"),
     "swiss": (table("tag;v", "2024-01-01;1'234.5", "2024-01-02;12.25"), {"v": [1234.5, 12.25]}, "thousands"),
+    "francs by their letters": (
+        table("tag;v", "2024-01-01;CHF 1'234.5", "2024-01-02;CHF 12.25"),
+        {"v": [1234.5, 12.25]},
+        "'CHF'",
+    ),
     "indian": (table("day\tv", "2024-01-01\t12,34,567.5", "2024-01-02\t1,00,000.0"), {"v": [1234567.5, 100000]}, ""),
     "british dates": (table("day,v", "13/02/2024,1", "14/02/2024,2", "15/02/2024,3"), {"v": [1, 2, 3]}, ""),
     "tabs": (table("time\tv", "0\t1", "1\t2"), {"v": [1, 2]}, ""),
@@ -99,6 +104,11 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         {"v": [1.5, 2.5, 0.5]},
         "'Nr' left out, for counting rows",
     ),
+    "machines that never speak at once": (
+        daily([f"{cell},m{n % 2}" for n, cell in enumerate(PLAIN)], "day,v,machine"),
+        {"v": NUMBERS},
+        "if 'machine' tells series apart, say --key 'machine'",
+    ),
     "two columns of whole numbers": (table("a,b", "1,5", "2,7", "9,3"), {"a": [1, 2, 9], "b": [5, 7, 3]}, ""),
     "one bad cell": (daily(ODD), {"v": WITHOUT}, "1 cell of 'v' taken as missing: 'bad' (row 6)"),
     "a number for Python alone": (
@@ -109,6 +119,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "dashes": (daily([*PLAIN[:5], "---", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a question mark": (daily([*PLAIN[:5], "?", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "excel's errors": (daily([*PLAIN[:5], "#DIV/0!", *PLAIN[6:]]), {"v": WITHOUT}, ""),
+    "excel's word for nothing": (daily([*PLAIN[:5], "#N/A", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "the word for nothing": (daily([*PLAIN[:5], "n/a", *PLAIN[6:]]), {"v": WITHOUT}, ""),
     "a bad first row": (daily(["bad", *PLAIN[1:]]), {"v": NUMBERS[1:]}, "'bad' (row 1)"),
     "a total": (daily(PLAIN) + "Total,96\n", {"v": NUMBERS}, "'Total' (row 13)"),
@@ -509,7 +520,7 @@ def test_a_keyed_table_is_refused_alike_in_every_format(tmp_path):
         assert by_command_line(str(tmp_path / name), key="shop")[0]["b"][1] == [1, 3, 5, 7, 9, 11]
     with pytest.raises(ValueError, match=r"forecast_many\(data, horizon, key='shop'\)"):
         read(frame)
-    with pytest.raises(ValueError, match="its index has 'shop'"):
+    with pytest.raises(ValueError, match=r"2 series, by shop; .* forecast_many"):
         read(frame.set_index(["shop", "day"]))
 
 

@@ -11,7 +11,6 @@ import select
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -174,26 +173,26 @@ def test_a_stop_while_a_state_is_caught_up_with_ends_with_a_sentence(tmp_path, h
             fleet.observe([f"k{n}" for n in range(2000)], np.arange(2000.0), time=np.full(2000, float(k)))
         for end in ("", "-wal"):
             shutil.copy(tmp_path / f"s{end}", tmp_path / f"copy{end}")
-    command = [sys.executable, "-m", "prophecy.cli", "serve", "--port", "0", "--db", str(tmp_path / "copy")]
+    command = [sys.executable, "-c", TELLING, "serve", "--port", "0", "--db", str(tmp_path / "copy")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "copy-shm").exists() and process.poll() is None and not opened(tmp_path / "copy"):
-            time.sleep(0.01)
+        assert process.stderr.readline() == "catching up\n"
         process.send_signal(how)
         _, err = process.communicate(timeout=120)
     assert "Traceback" not in err
     assert err.endswith("prophecy serve: stopped\n")
 
 
-def opened(path):
-    """Whether somebody holds the lock of a state."""
-    db = sqlite3.connect(path, timeout=0)
-    try:
-        db.execute("BEGIN IMMEDIATE").fetchall()
-    except sqlite3.OperationalError:
-        return True
-    finally:
-        db.close()
-    return False
+TELLING = """
+import sys
+from prophecy import cli
+from prophecy.fleet.streams import Streams
+plain = Streams._recover
+def recover(self):
+    print("catching up", file=sys.stderr, flush=True)
+    plain(self)
+Streams._recover = recover
+cli.main()
+"""
 
 
 def test_ctrl_c_is_a_stop_too(serving, tmp_path):
@@ -287,7 +286,7 @@ def test_a_body_that_has_not_arrived_when_the_service_stops_is_answered_with_503
     assert "stopping" in json.loads(body)["error"]
 
 
-def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(serving):
+def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering_and_its_log_short(serving):
     started = serving()
     host, port = started.url.removeprefix("http://").split(":")
 
@@ -299,6 +298,8 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
             POST + b"Content-Type: application/json\r\nContent-Length: -5\r\n\r\n",
             POST + b"Content-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n",
             POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n",
+            POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            POST + b"Content-Type: text/csv\r\nContent-Length: 100\r\n\r\nkey,value",
             POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + PAGE,
             b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             PAGE[:-2] + b"X: " + b"a" * 100_000,
@@ -316,6 +317,8 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
     asyncio.run(attack())
     found = httpx.get(started.url + "/v1/health").json()
     assert (found["version"], found["series"]) == (__version__, 0)
+    started.stop()
+    assert "Traceback" not in started.process.stderr.read()
 
 
 def test_text_that_is_no_utf_8_ends_its_reader_and_is_logged_without_a_traceback(serving):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,10 @@ def test_every_option_of_the_commands_is_in_the_page_about_them(monkeypatch):
             for option in parameter.opts:
                 if option.startswith("--") and option not in ("--help",):
                     assert f"`{option}" in page, f"{sub.name} {option}"
+
+
+def test_every_extra_that_is_named_can_be_installed():
+    made = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for file in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]:
+        for named in re.findall(r"hippo-prophecy\[([a-z,]+)\]", file.read_text()):
+            assert {*named.split(",")} <= {*made}, file

@@ -89,6 +89,8 @@ def command(run: Callable[[], object]) -> None:
     except BrokenPipeError:
         discard_output()
         sys.exit(PIPE)
+    except KeyboardInterrupt:
+        _say_and_leave()
     except SystemExit as end:
         if _noticed and end.code == INTERRUPTED:
             _leave()
@@ -133,8 +135,12 @@ def _press_and_watch(number: int, frame: FrameType | None) -> None:
 def _watch(press: int) -> None:
     time.sleep(GRACE)
     if _noticed < press:
-        os.write(2, f"{_words()}\n".encode(errors="replace"))
-        _leave()
+        _say_and_leave()
+
+
+def _say_and_leave() -> None:
+    os.write(2, f"{_words()}\n".encode(errors="replace"))
+    _leave()
 
 
 def _leave() -> None:

@@ -62,8 +62,8 @@ def foh(A: Reals, B: Reals, dt: float) -> Discrete:
 def lines(A: Reals, B: Reals, dt: float) -> Discrete:
     """First-order hold with the value before as one more state, A (N + 1, N + 1), B (N + 1,): right for any A and dt.
 
-    [s, u][k] = [[Φ, Γ₀], [0, 0]] [s, u][k - 1] + [Γ₁, 1] u[k]. `foh` needs Φ⁻¹ instead, which order 64 loses below 64
-    samples a window.
+    [s, u][k] = [[Φ, Γ₀], [0, 0]] [s, u][k - 1] + [Γ₁, 1] u[k]. `foh` needs Φ⁻¹ instead, which rounding destroys for
+    order 64 below 64 samples a window.
     """
     phi, start, end = _line(A, B, dt)
     wide = np.block([[phi, start[:, None]], [np.zeros((1, len(end) + 1))]])

@@ -16,7 +16,7 @@ from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 GAPS = ("raise", "hold", "predict")
 FORMAT = 1  # of saved files; other numbers are refused
 
-# Single numbers of these types, and whole ones that are floats exactly, take the short way of floats.
+# Scalars of these types, and integers that a float holds exactly, are handled as floats.
 _NUMBERS = frozenset((np.float64, np.float32, np.int64, np.int32))
 _WHOLE = 2**53
 
@@ -75,7 +75,7 @@ class Predictor:
         self._stream: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles, which a stream is not part of."""
+        """For copies and pickles, which leave the stream out."""
         self._settle()
         return self.__dict__.copy()
 

@@ -90,15 +90,15 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
 
     def _forecast(self, steps: Steps, level: float, fh: Any, X: Any) -> Forecast:
         if X is not None and self._beside is not None and len(self._recent) >= SHORTEST:
-            return solve(self._recent, int(steps.max()), level, known=self._known(steps, fh, X))
+            return solve(self._recent, int(steps.max()), level, known=self._known(self._beside, steps, fh, X))
         return ahead(self.model_, int(steps.max()), level)
 
-    def _known(self, steps: Steps, fh: Any, X: pd.DataFrame) -> Known:
+    def _known(self, past: pd.DataFrame, steps: Steps, fh: Any, X: pd.DataFrame) -> Known:
         """Regressors of the past and of every step ahead; steps nobody asked for are bridged from those before."""
         ahead = pd.DataFrame(index=np.arange(1, int(steps.max()) + 1), columns=X.columns, dtype=float)
         rows = X.reindex(fh.to_absolute_index(self.cutoff)).to_numpy(dtype=np.float64)
         ahead.loc[steps] = rows
-        both = np.concatenate([self._beside.to_numpy(dtype=np.float64), ahead.ffill().bfill().to_numpy()])
+        both = np.concatenate([past.to_numpy(dtype=np.float64), ahead.ffill().bfill().to_numpy()])
         return Known(both, tuple(map(str, X.columns)))
 
     def _steps(self, fh: Any) -> Steps:

@@ -18,7 +18,7 @@ from prophecy.tables.forecasting import Asked
 from prophecy.tables.pictures import ENDINGS
 
 SHELL = WaysOut(
-    "--", {}, "with --key", "average rows of one time with --duplicates mean",
+    "--", {}, "average rows of one time with --duplicates mean",
     "name their zone with --time-zone, such as Europe/Berlin",
 )  # fmt: skip
 Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])  # what happens to rows of one time
@@ -110,7 +110,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Each parameter gets the option of its name, `asked` and `each` several; mistakes of the user are lines on stderr
     (`guarded`). Below the options of a command stands what follows the first sentence of its docstring."""
     own = inspect.signature(function, eval_str=True).parameters
-    together = {name: pair for name, pair in {"asked": (FILE, asked), "each": (AHEAD, _each)}.items() if name in own}
+    every: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {"asked": (FILE, asked), "each": (AHEAD, _each)}
+    together = {name: pair for name, pair in every.items() if name in own}
     parts = []
     for name, part in own.items():
         kinds = together[name][0] if name in together else {name: part.annotation}

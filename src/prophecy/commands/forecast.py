@@ -108,7 +108,8 @@ class _Shown:
         self.done += 1
         if len(self.panels) < MOST:
             self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
-            self.remarks.append(f"{title}: " + " ".join(line.strip() for line in made.explain().splitlines()))
+            first, *notes = map(str.strip, made.explain().splitlines())
+            self.remarks.append(" ".join([f"{title}: {first}.", *notes]))
         values = np.stack([np.asarray(part, np.float64) for part in (made.point, made.lower, made.upper)])
         rows = f"{len(source.series.values) - source.series.filled:,}"
         for name, part in zip(source.names, values.reshape(3, len(values[0]), -1).T, strict=True):
@@ -175,7 +176,7 @@ def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tu
 
 def words(found: Collected) -> str:
     """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
-    facts, many = [count(found.rows, "row")], len(found.sources)
+    facts, many = [count(len(found.table.values), "row")], len(found.sources)
     facts += [f"{many:,} series"] if many > 1 else []
     counted = Counter(fact for source in found.sources.values() for fact in source.series.facts)
     shown = [fact if often == many else f"{fact} ({often:,} series)" for fact, often in counted.most_common(SAID)]
@@ -196,7 +197,7 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
 def _read_known(path: Path, asked: Hints, found: Collected) -> Regressors:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
-    known = made.table(next(iter(found.sources.values())))
+    known, _ = made.table(next(iter(found.sources.values())))
     facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
     say(f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
     return made

@@ -28,7 +28,7 @@ def shares(count: int, least: int, most: int | None = None) -> list[slice]:
 
 
 def over(function: Callable[[T], object], items: Sequence[T]) -> None:
-    """Call the function with each item, on all cores. An exception of any call is raised after all have ended."""
+    """Call the function with each item, on all cores. An exception in any call is raised once all calls have ended."""
     count = min(len(items), workers())
     if count <= 1:
         for item in items:

@@ -75,9 +75,9 @@ def run(blocks: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """Outputs (channels, series, time, R) and the state before each block, (channels, series, ⌊time/L⌋ + 2, N).
 
     u (channels, series, time), x (channels, series, N), all of one dtype. The last but one of the states stands before
-    the samples that do not fill a block, and `finish` takes it through them; the last means nothing (it makes the axis
-    longer than 1 at every length, which captured graphs would otherwise ask about). Inside a transform of `torch.func`
-    (grad, vmap, jacrev …) the products are torch's own: these see through them, and not through an operator.
+    the samples that do not fill a block, and `finish` takes it through them; the last is a placeholder that keeps the
+    axis longer than 1 at every length, which captured graphs would otherwise check. Inside a transform of `torch.func`
+    (grad, vmap, jacrev …) the products are torch's own: transforms see through those, but not through our operator.
     """
     if transformed():
         with exact_products():
@@ -90,8 +90,8 @@ def finish(blocks: Blocks, less: Tensor, u: Tensor, before: Tensor, seen: Tensor
     """The state (channels, series, N) after all samples, or after the first `seen` (series,) of each series.
 
     u (channels, series, time) and `before` as `run` gave them; less = A - I, rounded: x + (A - I) x loses less. The
-    samples of a block that is not full stand at its end, for R to take them in; the state before them moves on by A to
-    their number, its binary digits.
+    samples of a block that is not full stand at its end, where R takes them in; the state before them advances by A to
+    the power of their number, one binary digit at a time.
     """
     length, digits = blocks.kernel.shape[-1], (blocks.kernel.shape[-1] - 1).bit_length()
     seen = torch.full(u.shape[1:2], u.shape[2], device=u.device) if seen is None else seen

@@ -22,8 +22,8 @@ ROW = np.dtype(
     [("stream", "<i8"), *((name, "<f8") for name in ("time", "value", *ANSWER)), ("status", "u1"), ("dated", "u1")]
 )
 """A row as it is logged, 74 bytes. stream: its number in the file; time: seconds, NaN for streams without timestamps;
-value: NaN where missing; point, half: predicted before the value came, and half the interval's width; score, alarm:
-with it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
+value: NaN where missing; point, half: predicted before the value came, and half the interval's width; score, alarm: its
+own; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
 
 RAW = np.dtype(f"V{ROW.itemsize}")  # the same as bytes alone, which NumPy picks by index twenty times as fast
 
@@ -145,7 +145,7 @@ class Rows(_Renamed):
 @dataclass(frozen=True)
 class Answers(Rows):
     """Answers to a batch, arrays (rows,) aligned with its rows. point, lower, upper: what was predicted of each value
-    before it came; score and alarm: with it (NaN for rows that were late or repeated); next, next_lower, next_upper:
+    before it came; score and alarm: its own (NaN for rows that were late or repeated); next, next_lower, next_upper:
     what is predicted to follow it; event: the number of the event the row raised, 0 for none."""
 
     key: list[str]

@@ -1,4 +1,4 @@
-"""Whether a file is one that a fleet could have left: its schema row by row, facts, log, streams and events.
+"""Whether a file is one that a fleet could have written: its schema row by row, facts, log, streams and events.
 
 Read once, when the file is opened. What contradicts the file as a whole refuses it; a stream of which only its own row
 is wrong is set aside. The states themselves are checked when they are read (`slots`).
@@ -54,7 +54,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
 
 
 def odd_schema(found: Iterable[tuple[Any, ...]]) -> list[str]:
-    """Names of what is not in the schema as we make it, or missing there. found: rows of sqlite_master."""
+    """Names in the schema that are not as we make them, or are missing. found: rows of sqlite_master."""
     rows = list(found)
     odd = {row[1] for row in {row[:4] for row in rows} ^ {*SCHEMA, *_OWN}}
     names, pages = [row[1] for row in rows], [row[4] for row in rows]
@@ -118,9 +118,11 @@ def _other_faults(db: sqlite3.Connection) -> Iterable[str]:
     )
     for (number,) in bad:
         yield f"event {number} is not as made (DELETE FROM events WHERE number = {number} drops it)"
+    # A number that a stream has, or will be given, is nobody else's: to discard the one would be to forget the other.
     bad = db.execute(
         f"SELECT id FROM aside WHERE NOT (typeof(rows) = 'blob' AND length(rows) % {ROW.itemsize} = 0 "
-        "AND typeof(reason) = 'text' AND length(CAST(reason AS BLOB)) = length(reason)) LIMIT 3"
+        "AND typeof(reason) = 'text' AND length(CAST(reason AS BLOB)) = length(reason)) OR id IN (SELECT id FROM "
+        "streams) OR id > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'streams'), 0) LIMIT 3"
     )
     for (stream,) in bad:
         yield f"stream {stream} was set aside in a way we do not (DELETE FROM aside WHERE id = {stream} drops it)"

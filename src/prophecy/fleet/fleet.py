@@ -229,7 +229,7 @@ class Fleet:
         return saved
 
     def _unknown(self, key: object) -> KeyError:
-        """For a key nothing was observed under, or of which the stream was set aside."""
+        """For a key under which nothing was observed, or whose stream was set aside."""
         for one in self.aside():
             if one.key == key:
                 return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
@@ -266,7 +266,7 @@ class Fleet:
     def problems(self) -> list[str]:
         """Read everything there is: the file's structure, checksums, and every number of every stream. [] is well."""
         found, _ = self._streams.store.problems(), self._streams.readable()
-        way_out = "a value of this key begins it anew; --discard forgets what was kept"
+        way_out = "its next value starts it afresh; --discard forgets what was kept"
         return found + [
             f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}"
             for one in self.aside()
@@ -274,8 +274,8 @@ class Fleet:
 
     @_locked
     def aside(self) -> list[Aside]:
-        """Streams that could not be read and were set aside: why, and their rows that no state has. A key of which the
-        stream was set aside begins anew with its next value."""
+        """Streams that could not be read and were set aside: why, and their rows that no state has. A key whose
+        stream was set aside starts afresh with its next value."""
         return self._streams.store.aside()
 
     @_locked

@@ -57,7 +57,7 @@ class Slots:
         they have taken so many steps.
 
         Returns (2, rows taken): how many rows its stream had before each, 0 for those that were dropped; and which rank
-        of the alarm (`alarm_tail`) was the smallest with it.
+        of the alarm (`alarm_tail`) was the smallest there.
         """
         order = np.argsort(slots, kind="stable") if steps == MOST else np.arange(len(slots))
         which, mine = slots[order], rows.view(RAW)[order].view(ROW)

@@ -83,7 +83,7 @@ class Store:
             raise _unopened(self.name, error.strerror) from error
         if os.path.lexists(f"{self.path}-journal"):
             # SQLite would follow it, and delete the file that it may name.
-            raise ValueError(f"{self.name} has a -journal beside it, which we never leave; move it away, then try again")
+            raise ValueError(f"{self.name} has a -journal beside it, which we never leave; move it away first")
         if found is not None and not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
             raise ValueError(f"{self.name} is {kind}; name a file")

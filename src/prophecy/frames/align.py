@@ -24,12 +24,11 @@ SHARED = ("columns", "time", "key")  # what `forecast` takes too; the rest is sa
 class WaysOut(NamedTuple):
     """How messages name what a caller may say: `--time 'Month'`, `time='Month'` or `?time=Month`.
 
-    key, mean, zone: how to tell series apart, average rows of one time, and give local times their zone.
+    mean, zone: how to average rows of one time, and give local times their zone.
     """
 
     option: str
     called: dict[str, str]
-    key: str
     mean: str
     zone: str
 
@@ -53,13 +52,10 @@ class WaysOut(NamedTuple):
 FRAMES = WaysOut(
     "=",
     {"column": "columns"},
-    "with forecast_many(data, horizon, key=…)",
     "average rows of one time with duplicates='mean'",
     "give them their time zone first, such as times.dt.tz_localize('Europe/Berlin', ambiguous='infer')",
 )
-ADDRESS = WaysOut(
-    "?", {"column": "value"}, "with ?key=", "send one row for each time", "write them with their offset (+01:00)"
-)
+ADDRESS = WaysOut("?", {"column": "value"}, "send one row for each time", "write them with their offset (+01:00)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +184,7 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
             f"{found}, as on the night when summer time ends: if these are local times, {ways.zone}; if not, "
             f"{ways.mean}"
         )
-    return f"{found}; tell series apart {ways.key}, or {ways.mean}"
+    return f"{found}; if a column tells series apart, {ways.keyed('…')}, or {ways.mean}"
 
 
 def _row(row: Array) -> str:
@@ -219,13 +215,11 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
         facts.append(f"times up to {100 * grid.rule.jitter:.2g} % of a step off the grid taken as on it")
     size = int(place[-1]) + 1
     missing = size - len(place)
-    if not missing:
-        return Aligned(values, times, grid, True, (grid.words(), *facts))
     whole = np.full((size, values.shape[1]), np.nan)
     whole[place] = values
     moments = np.concatenate([times.values[:1], grid.after(times[:1], size - 1).values])
     moments[place] = times.values
-    facts.append(f"{count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
+    facts += [f"{count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}"] if missing else []
     return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
 
 

@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import _checks
 from prophecy._arrays import Counts
 from prophecy.frames.align import align
 from prophecy.frames.columns import Hints
 from prophecy.frames.numbers import plain_numbers
 from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
-from prophecy.frames.table import Table, open_frame, open_table, unstacked
-
-DUPLICATES = ("refuse", "mean")
+from prophecy.frames.table import Table, open_frame, open_table
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Every series of a table by key ("" without one), variables side by side, and how many rows were read."""
+    """Every series of a table by key ("" without one), variables side by side."""
 
     table: Table
     sources: dict[Key, Any]
-    rows: int
 
 
 def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected:
@@ -37,7 +33,7 @@ def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected
             if not keep or not table.roles.keys:
                 raise
             sources[key] = error
-    return Collected(table, sources, len(table.values))
+    return Collected(table, sources)
 
 
 def _source(table: Table, key: Key, rows: Counts, context: int) -> Source:
@@ -83,7 +79,6 @@ def _is_columns(data: Any) -> bool:
 
 def collected(data: Any, asked: Hints, time: Any = None, keep: bool = False) -> Collected:
     """The series of anything with columns. time: times beside a frame, in place of a column; keep: as of `collect`."""
-    _checks.choice("duplicates", asked.duplicates, DUPLICATES)
     if isinstance(data, Collected):
         return data
     if isinstance(time, str):
@@ -104,21 +99,15 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
     time: the name of the column of times, or an array of times beside the data; by default a frame's index of dates, or
     its only column of dates. columns: which are variables; all numbers by default.
     """
+    asked = Hints(columns or (), duplicates=duplicates)
     if not is_table(data):
-        _checks.choice("duplicates", duplicates, DUPLICATES)
         if isinstance(data, Mapping):
             raise ValueError(
                 f"data is a dict of {len(data)} series, with dates or lengths of their own; forecast each with "
                 "forecast_many(data, horizon)"
             )
         return _from_array(data, time, duplicates)
-    index = getattr(data, "index", None)
-    if type(index).__name__ == "MultiIndex":
-        raise ValueError(
-            f"data holds many series: its index has {', '.join(map(repr, unstacked(data)[1]))} beside the times; "
-            "forecast each with forecast_many(data, horizon), or choose one with data.loc[…]"
-        )
-    found = collected(data, Hints(columns or (), duplicates=duplicates), time)
+    found = collected(data, asked, time)
     if len(found.sources) > 1:
         keys = ", ".join(found.table.roles.keys)
         raise ValueError(

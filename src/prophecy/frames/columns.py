@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from prophecy import _checks
 from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import FRAMES, WaysOut
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.names import count
 from prophecy.frames.numbers import (
     MOSTLY,
     PLAIN,
     NumberStyle,
     column_style,
-    file_mark,
     is_missing,
     is_number,
     marks_of,
@@ -27,7 +28,6 @@ from prophecy.frames.numbers import (
     two_ways,
 )
 
-JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
 NAMED = 3  # stray cells of a column that are shown
 WORDS = 30  # of a column of text that become regressors
@@ -59,6 +59,7 @@ class Hints:
     ways: WaysOut = field(default=FRAMES, repr=False)
 
     def __post_init__(self) -> None:
+        _checks.choice("duplicates", self.duplicates, ("refuse", "mean"))
         for name in ("columns", "key", "missing"):
             said = getattr(self, name)
             object.__setattr__(self, name, (said,) if isinstance(said, str) else tuple(said or ()))
@@ -74,6 +75,9 @@ class Hints:
         return [value for cell in self.missing if (value := number(cell, ".")) is not None]
 
 
+NOTHING = Hints()  # said
+
+
 def text_of(cell: Any) -> str:
     """A cell of any type as a CSV would have it: "" where it is missing, no time of day at midnight."""
     if isinstance(cell, str):
@@ -81,11 +85,6 @@ def text_of(cell: Any) -> str:
     if isinstance(cell, datetime):
         return "" if cell != cell else cell.isoformat(sep=" ").removesuffix(" 00:00:00")
     return "" if cell is None or cell != cell else str(cell)
-
-
-def texts_of(cells: Sequence[Any]) -> list[str]:
-    """`text_of` of all cells; text alone, as of a CSV, is read at once."""
-    return list(map(str.strip if set(map(type, cells)) == {str} else text_of, cells))
 
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
@@ -127,6 +126,7 @@ class Stray:
     filled: int = 0
     count: int = 0
     shown: list[tuple[int, str]] = field(default_factory=list)
+    what: str = "numbers"
 
     def add(self, row: int, cell: str) -> None:
         self.count += 1
@@ -136,15 +136,19 @@ class Stray:
     def said(self, name: str, asked: Hints) -> list[str]:
         """A note about them; too many are refused."""
         if self.count > (1 - MOSTLY) * self.filled + 1e-9:
-            row, cell = self.shown[0]
-            raise ValueError(
-                f"column {name!r}: {self.count:,} of {self.filled:,} cells are not like the others, the first is "
-                f"{cell!r} in row {row} of the data; at most {1 - MOSTLY:.0%} are taken as missing; correct them, "
-                f"or name cells without a value with {asked.ways('missing', cell)}"
-            )
+            raise ValueError(self.refusal(name, asked))
         shown = ", ".join(f"{cell!r} (row {row})" for row, cell in self.shown)
         more = f" and {self.count - NAMED:,} more" if self.count > NAMED else ""
         return [f"{count(self.count, 'cell')} of {name!r} taken as missing: {shown}{more}"] if self.count else []
+
+    def refusal(self, name: str, asked: Hints) -> str:
+        """Why the column is refused: its first stray cell, where it stands, how many cells are like the others."""
+        row, cell = self.shown[0]
+        return (
+            f"column {name!r} holds {cell!r} in row {row} of the data; {self.filled - self.count:,} of {self.filled:,} "
+            f"cells are {self.what}, {MOSTLY:.0%} are needed; correct the others, or name what stands for no value "
+            f"with {asked.ways('missing', cell)}"
+        )
 
 
 @dataclass(eq=False)
@@ -183,7 +187,8 @@ class Column:
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
-        values, stray, mixed, absent = np.full(len(cells), np.nan), Stray(), "", self.asked.absent
+        values, mixed, absent = np.full(len(cells), np.nan), "", self.asked.absent
+        stray = Stray(what=f"numbers in {style.unit!r}" if style.unit else "numbers")
         for place, cell in enumerate(map(text_of, cells)):
             if is_missing(cell, absent):
                 continue
@@ -195,8 +200,8 @@ class Column:
             stray.add(place + 1, cell)
             other = "," if style.decimal == "." else "."
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
-                point, comma = (cell, "1,5") if other == "." else ("1.5", cell)
-                mixed = two_ways(self.name, point, comma, self.asked.ways("decimal", other))
+                seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
+                mixed = two_ways(self.name, seen["."], seen[","], self.asked.ways("decimal", other))
         return values, stray, mixed
 
     @cached_property
@@ -241,17 +246,12 @@ class Column:
         return None
 
     def why_text(self) -> str:
-        """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
-        judged = enumerate(map(text_of, self.first[:JUDGED]), 1)
-        cells = {row: text for row, text in judged if not is_missing(text, self.asked.absent)}
-        wrong = [row for row, text in cells.items() if _kind(text) != "number"]
-        if not wrong:
-            return "all its cells are empty"
-        return (
-            f"column {self.name!r} holds {cells[wrong[0]][:40]!r} in row {wrong[0]} of the data; "
-            f"{len(cells) - len(wrong)} of {len(cells)} cells are numbers, {MOSTLY:.0%} are needed "
-            "(leave the cell empty, or write NA, where a value is missing)"
-        )
+        """Why a column is none of numbers."""
+        stray = Stray(len(self.texts))
+        for row, text in enumerate(map(text_of, self.first), 1):
+            if not is_missing(text, self.asked.absent) and _kind(text) != "number":
+                stray.add(row, text)
+        return stray.refusal(self.name, self.asked) if stray.count else "all its cells are empty"
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,25 +298,21 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     }
     for name, cells in judged.items():
         columns[name].kind = kind_of(cells, asked)
-    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind in ("number", "date")}
-    written = (cell for name in marks for cell in judged[name])
-    others, open_ = file_mark(list(marks.values()), written, ";" if form is None else form.separator)
-    open_, notes, styles = None if asked.decimal else open_, [], []
+    marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
+    told = [mark for found in marks.values() for mark in ".," if mark in found]
+    either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")
+    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
+    pointed = any("." in cell for name, cells in judged.items() if columns[name].kind == "date" for cell in cells)
+    comma = either and (form is None or form.separator != ",") and ("," in either or pointed)
+    others, notes = "," if comma or told.count(",") > told.count(".") else ".", []
     for name, found in marks.items():
-        if columns[name].kind != "number":
-            continue
-        if "." in found and "," in found and asked.decimal is None:
-            raise ValueError(two_ways(name, found["."], found[","], asked.ways("decimal", ",")))
         decimal = asked.decimal or next((mark for mark in ".," if mark in found), others)
-        styles.append(column_style(judged[name], decimal))
-        columns[name].style = styles[-1]
-        if open_ is not None and found.get("either") == open_:
-            other = "." if decimal == "," else ","
-            shown, otherwise = number(open_, decimal), number(open_, other)
-            notes.append(
-                f"{open_!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}"
-            )
-            open_ = None
+        columns[name].style = column_style(judged[name], decimal)
+    if either:
+        other = "." if others == "," else ","
+        shown, otherwise = number(either, others), number(either, other)
+        notes.append(f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}")
+    styles = [columns[name].style for name in marks]
     units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
         notes.append(f"{', '.join(map(repr, units))} after numbers taken out")

@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, timedelta, timezone
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from prophecy.frames.grid import infer
+from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.times import Times, parse_offset
 
 PATTERNS = (
@@ -24,6 +25,8 @@ PATTERNS = (
     "%Y-Q%q", "%YQ%q", "%Y Q%q", "Q%q %Y", "%Y年%m月%d日", "%Y年%m月", "%Y년 %m월 %d일",
 )  # fmt: skip
 """Dates with points are day first, as everywhere they are written so."""
+
+ISO = PATTERNS[0]
 
 _NAMES = (
     "january januar janvier enero gennaio janeiro januari", "february februar février febrero febbraio fevereiro",
@@ -52,9 +55,8 @@ _OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
-JUDGED = 400  # cells looked at for the first that is a date
+JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
-STRAY = 0.1  # share of cells that may be no dates
 
 Way = Callable[[str], str]  # names the option that says how dates are written
 Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds ahead of UTC where it says so
@@ -63,6 +65,11 @@ Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds
 def is_date(cell: str) -> bool:
     """Whether a cell reads as a date of some pattern."""
     return any(_moment(pattern, cell) is not None for pattern in PATTERNS)
+
+
+def fits(cells: Sequence[str], pattern: str) -> bool:
+    """Whether all cells are moments of a pattern."""
+    return all(_moment(pattern, cell) is not None for cell in cells)
 
 
 def is_time_of_day(cell: str) -> bool:
@@ -79,24 +86,25 @@ def month_of(word: str) -> int | None:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern and, where it has none itself, a time of day."""
     parts = re.split("%(.)", pattern)
     text = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
-    return re.compile(text if whole else text + _CLOCK)
+    return re.compile(text if {*"HIMSfpz"} & {*parts[1::2]} else text + _CLOCK)
 
 
-def _fields(pattern: str, cell: str, whole: bool = False) -> dict[str, Any] | None:
-    """The parts of a cell by a pattern; None where it does not fit. whole: the pattern has the time of day in it."""
-    match = _compiled(pattern, whole).fullmatch(cell.strip())
-    if match is None and pattern == "%Y%m%d" and not whole and (compact := _COMPACT.fullmatch(cell.strip())):
+def _fields(pattern: str, cell: str) -> dict[str, Any] | None:
+    """The parts of a cell by a pattern; None where it does not fit."""
+    match = _compiled(pattern).fullmatch(cell.strip())
+    if match is None and pattern == "%Y%m%d" and (compact := _COMPACT.fullmatch(cell.strip())):
         day, hour, minute, second, zone = compact.groups("")
         return _fields(pattern, f"{day} {hour}:{minute}:{second or '00'}{zone}")
     return None if match is None else match.groupdict()
 
 
-def _moment(pattern: str, cell: str, whole: bool = False) -> Moment | None:
+def _moment(pattern: str, cell: str) -> Moment | None:
     """The moment a cell means; None where it does not fit the pattern, or there is no such day or hour."""
-    found = _fields(pattern, cell, whole)
+    found = _fields(pattern, cell)
     day = None if found is None else _day(found)
     if found is None or day is None:
         return None
@@ -134,20 +142,10 @@ def _century(year: int) -> int:
     return year + (1900 if year >= 69 else 2000)
 
 
-class Style(NamedTuple):
-    """How a column writes its moments. pattern: of the date, or (`whole`) of all, where it was given so."""
-
-    pattern: str
-    whole: bool = False
-
-
-ISO = Style("%Y-%m-%d")
-
-
-def style_of(
+def pattern_of(
     cells: Sequence[str], name: str = "time", way_out: Way = lambda pattern: f"time_format={pattern!r}"
-) -> tuple[Style, str | None]:
-    """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
+) -> tuple[str, str | None]:
+    """The pattern of a column's cells (a good many, none of them empty), and a note where it was not obvious."""
     cells = list(dict.fromkeys(cells))
     if quick(cells, ISO) is not None:
         return ISO, None
@@ -156,14 +154,14 @@ def style_of(
     for pattern in (pattern for pattern in PATTERNS if _moment(pattern, begun) is not None):
         wrong = [cell for cell in cells if _moment(pattern, cell) is None]
         dated = next((cell for cell in wrong if is_date(cell)), None)
-        if dated is None and len(wrong) <= STRAY * len(cells):
+        if dated is None and len(wrong) <= (1 - MOSTLY) * len(cells) + 1e-9:
             patterns.append(pattern)
         else:
             first_wrong = dated or wrong[0]
     if not patterns:
         raise ValueError(_unreadable(cells, name, way_out, first_wrong))
     if len(patterns) == 1:
-        return Style(patterns[0]), None
+        return patterns[0], None
     cells = [cell for cell in cells if _moment(patterns[0], cell) is not None]
     return _day_or_month(patterns, cells, name, way_out)
 
@@ -190,11 +188,11 @@ def _with_rest(cell: str) -> str | None:
     return None
 
 
-def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: Way) -> tuple[Style, str | None]:
+def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: Way) -> tuple[str, str | None]:
     """Of two readings that both fit, the one whose rows are evenly spaced; refused where both or neither are."""
     even = []
     for pattern in patterns:
-        times = read(cells, Style(pattern), name)
+        times = read(cells, pattern, name)
         times = Times(np.unique(times.values), times.zone)
         grid = infer(times) if len(times) > 2 else None
         if grid is not None and len(times) > 0.5 * (grid.positions(times)[-1] + 1):
@@ -205,7 +203,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
         pattern, grid = even[0]
         meant = f"{cell!r} is {_readable(cell, pattern)}"
         note = f"{name!r} is read as {pattern} ({meant}), which makes its rows even: {grid.words()}"
-        return Style(pattern), note
+        return pattern, note
     one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     raise ValueError(
         f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
@@ -218,9 +216,8 @@ def _readable(cell: str, pattern: str) -> str:
     return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {found.get('Y') or _century(int(found['y']))}"
 
 
-def given(pattern: str) -> Style:
-    """The style of a pattern a user wrote in the words of `strptime`; one without a time of day is that of dates, and
-    times of day after them are read.
+def given(pattern: str) -> str:
+    """A pattern that a user wrote in the words of `strptime`, checked; after one of dates alone times of day are read.
 
     >>> read(["01.02.2024 10:30"], given("%d.%m.%Y")).text(0)
     '2024-02-01 10:30'
@@ -236,12 +233,12 @@ def given(pattern: str) -> Style:
     if unknown or not re.search("%[YyGbBjmd]", pattern):
         what = f"%{unknown[0]}" if unknown else "no year, month or day"
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
-    return Style(pattern, re.search("%[HIMSfpz]", pattern) is not None)
+    return pattern
 
 
 def read(
     cells: Sequence[str | None],
-    style: Style,
+    pattern: str,
     name: str = "time",
     rows: Sequence[int] | None = None,
     stray: list[tuple[int, str]] | None = None,
@@ -251,19 +248,19 @@ def read(
 
     stray: takes rows and cells that are no dates, which are then NaT; without it they are refused.
     """
-    if (times := quick(cells, style)) is not None:
+    if (times := quick(cells, pattern)) is not None:
         return times
     seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
     there, ahead = np.zeros(len(cells), bool), None
     for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
         if cell is None or not cell.strip():
             continue
-        moment = _moment(style.pattern, cell, style.whole)
+        moment = _moment(pattern, cell)
         if moment is not None:
             there[k], seconds[k], nano[k] = True, moment[0] - (moment[2] or 0), moment[1]
             ahead = moment[2] if moment[2] is not None else ahead
         elif stray is None or is_date(cell):
-            wrong = f"{cell!r} is not a date like the others ({style.pattern})"
+            wrong = f"{cell!r} is not a date like the others ({pattern})"
             raise ValueError(f"column {name!r}, row {row}: {wrong}; correct it, or leave the cell empty")
         else:
             stray.append((row, cell[:40]))
@@ -273,9 +270,9 @@ def read(
     return Times(values, None if ahead is None else timezone(timedelta(seconds=ahead)) if ahead else UTC)
 
 
-def quick(cells: Sequence[str | None], style: Style) -> Times | None:
+def quick(cells: Sequence[str | None], pattern: str) -> Times | None:
     """ISO dates without a zone by NumPy's own parser, which is thirty times as fast; None where it does not do."""
-    if style != ISO or not len(cells) or not all(cell and _ISO.fullmatch(cell) for cell in cells):
+    if pattern != ISO or not len(cells) or not all(cell and _ISO.fullmatch(cell) for cell in cells):
         return None
     try:
         return Times(np.array(cells, dtype="datetime64"))

@@ -38,13 +38,11 @@ class Even:
         return np.asarray(np.rint((ticks - ticks[0]) / self.step), dtype=np.int64)
 
     def after(self, last: Any, count: int) -> Moments:
-        ahead = np.arange(1, count + 1)
-        if isinstance(last, np.datetime64):
-            unit = np.datetime_data(last.dtype)[0]
-            if float(self.step).is_integer():
-                return np.asarray(last + (ahead * int(self.step)).astype(f"m8[{unit}]"))
-            return np.asarray(last + np.rint(ahead * self.step).astype(f"m8[{unit}]"))
-        return np.asarray(last + ahead * self.step, dtype=np.float64)
+        step = int(self.step) if float(self.step).is_integer() else self.step  # whole numbers stay exact
+        ahead = np.arange(1, count + 1) * step
+        if not isinstance(last, np.datetime64):
+            return np.asarray(last + ahead, dtype=np.float64)
+        return np.asarray(last + np.round(ahead).astype(f"m8[{np.datetime_data(last.dtype)[0]}]"))
 
     def words(self) -> str:
         if self.seconds is None:

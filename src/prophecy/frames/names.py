@@ -2,6 +2,8 @@
 
 import html
 
+JOINT = "/"  # between the parts of a key
+
 
 def printable(text: object) -> str:
     r"""Text safe for a terminal: what cannot be printed (escape sequences, line breaks) is shown as its code.
@@ -23,6 +25,11 @@ def for_matplotlib(text: object) -> str:
 def for_html(text: object) -> str:
     """Text for a page or a Plotly label, which would take `<b>` for markup and `$…$` for a formula."""
     return html.escape(printable(text)).replace("$", "&#36;")
+
+
+def as_text(name: object) -> str:
+    """A name or a key as files have it, whatever it is in a frame."""
+    return JOINT.join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def series_title(key: object, column: str) -> str:

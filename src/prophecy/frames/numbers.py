@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from prophecy._arrays import Array
-from prophecy.frames import dates
 
 MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
 
@@ -26,7 +25,7 @@ _SIGNS = "+-\u2212\u2013"
 _DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
 _UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
 _ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters behind a fraction, or of a whole column
-_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}])[{_SPACES}]*")  # before a number: $, R$, US$
+_MONEY = re.compile(rf"([A-Z]{{0,3}}[{_CURRENCY}]|[A-Z]{{3}}(?=[{_SPACES}]))[{_SPACES}]*")  # $, R$, US$; CHF 1.50
 _PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
 _GROUPED = {
     ".": re.compile(rf"\d{{1,3}}(?:([,'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*|(?:,\d{{2}})+,\d{{3}})(\.\d+)?"),
@@ -73,7 +72,8 @@ def parsed(cell: str, unit: str = "") -> Parsed | None:
     attached = not rest[:1].isspace() and digits == match[1]
     rest = rest.strip()
     named = attached and rest[:1] not in _ATTACHED and digits.isdigit() and rest != usual
-    if rest and (unit or not _UNIT.fullmatch(rest) or named):
+    coded = unit.isalpha() and digits.isdigit()  # CHF 1.50 is an amount, SKU 150 a name
+    if coded or (rest and (unit or not _UNIT.fullmatch(rest) or named)):
         return None
     values: dict[str, float] = {}
     for mark in ".,":
@@ -142,18 +142,6 @@ def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
         f"column {name!r} writes numbers in two ways: {point!r} is {one:.15g} with a decimal point, {comma!r} is "
         f"{other:.15g} with a decimal comma; write all of them in one way, or say which one counts with {way_out}"
     )
-
-
-def file_mark(found: Sequence[dict[str, str]], cells: Iterable[str], separator: str) -> tuple[str, str | None]:
-    """The decimal mark of columns that do not tell: that of the others, by the marks `found` in each and all `cells`;
-    and the cell that is open where none does."""
-    comma, point = (sum(mark in one for one in found) for mark in ",.")
-    open_ = next((one["either"] for one in found if "either" in one), None)
-    if comma or point or open_ is None:
-        return ("," if comma > point else "."), None
-    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
-    german = any("." in cell and dates.is_date(cell) for cell in cells)
-    return ("," if separator != "," and ("," in open_ or german) else "."), open_
 
 
 def column_style(cells: Sequence[str], decimal: str) -> NumberStyle:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.frames.columns import JUDGED, Hints, Layout, described, text_of
+from prophecy.frames.columns import Hints, Layout, described, text_of
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.numbers import is_number
 from prophecy.frames.opening import Opened
 from prophecy.frames.rows import of_rows
@@ -37,6 +38,8 @@ def read_json(opened: Opened, asked: Hints) -> Layout:
         objects = (_flat(_parsed(line, f"{place} is ", "correct or remove it"), place) for place, line in lines)
     table = list(objects)
     names = tuple(dict.fromkeys(name for row in table for name in row))
+    if not names:
+        raise ValueError("its objects hold no values, or lists of them; write an object for each row")
     return of_rows(opened.path, enumerate(([row.get(name) for name in names] for row in table), 1), asked, names)
 
 

@@ -47,7 +47,6 @@ PARTS = {
 USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
 UNNAMED = "Unnamed: "  # what pandas calls columns without a name, with their number
 MOST_KEYS = 8  # columns that are tried as keys, alone and together
-JOINT = "/"  # between the parts of a key
 SERIALS = (20_000, 80_000)  # days since 1899-12-30, as Excel counts them: 1954 to 2119
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 SHOWN = 5  # names of further columns that a message shows
@@ -109,8 +108,12 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
             advice = empty if nearest is None else layout[nearest].why_text()
             raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
         for why, unused in (("no numbers", ("text", "bool")), ("times of day without dates", ("clock",))):
-            left = [repr(name) for name in others if layout[name].kind in unused]
-            notes += [f"column{'s' * (len(left) > 1)} {', '.join(left)} left out: {why}"] if left else []
+            left = [name for name in others if layout[name].kind in unused]
+            names = ", ".join(map(repr, left))
+            notes += [f"column{'s' * (len(left) > 1)} {names} left out: {why}"] if left else []
+            again = [name for name in left if 1 < len({*layout[name].texts}) <= len(layout[name].texts) / 2]
+            if again and not keys and "text" in unused:
+                notes.append(f"if {again[0]!r} tells series apart, {ways.keyed(again[0])}")
     for name in values:
         if name in taken:
             raise ValueError(
@@ -305,7 +308,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
         return TimeColumn((time,), whole=_whole(layout[time].known))
     if not texts:
         raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with {ways('time')}")
-    return TimeColumn((time,), _style(layout, time, texts, notes))
+    return TimeColumn((time,), _pattern(layout, time, texts, notes))
 
 
 def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColumn:
@@ -313,24 +316,19 @@ def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColum
     given = layout.asked.time_format or " ".join(_parts(layout, names))
     rows = ([str(cell) for cell in row] for row in zip(*(layout[name].first for name in names), strict=True))
     cells = [" ".join(row) for row in rows if all(row)]
-    style = dates.given(given) if given else _style(layout, " ".join(names), cells, notes)
+    pattern = dates.given(given) if given else _pattern(layout, " ".join(names), cells, notes)
     notes.append(f"columns {', '.join(map(repr, names[:-1]))} and {names[-1]!r} joined to one time")
-    return TimeColumn(tuple(names), style)
+    return TimeColumn(tuple(names), pattern)
 
 
-def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dates.Style:
-    style, note = dates.style_of(cells, name, lambda pattern: layout.ways("time_format", pattern))
+def _pattern(layout: Layout, name: str, cells: list[str], notes: list[str]) -> str:
+    pattern, note = dates.pattern_of(cells, name, lambda pattern: layout.ways("time_format", pattern))
     notes += [] if note is None else [note]
-    return style
+    return pattern
 
 
 def _fits(cells: Sequence[str], given: str) -> bool:
-    style = dates.given(given)
-    try:
-        dates.read(cells[:20], style)
-    except ValueError:
-        return False
-    return bool(cells)
+    return bool(cells) and dates.fits(cells[:20], dates.given(given))
 
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
@@ -343,7 +341,7 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     if whole and (hinted or ordered) and low >= 19000101 and high <= 21001231:
         cells = layout[name].texts
         if all(map(dates.is_date, cells[:100])):
-            return TimeColumn((name,), _style(layout, name, cells, notes))
+            return TimeColumn((name,), _pattern(layout, name, cells, notes))
     for unit, scale in EPOCHS.items():
         if ERA[0] * scale <= low and high <= ERA[1] * scale and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")

@@ -14,7 +14,8 @@ from itertools import chain, islice
 from typing import Any
 
 from prophecy.frames import dates
-from prophecy.frames.columns import JUDGED, Form, Hints, Layout, described, kind_of, text_of, texts_of
+from prophecy.frames.columns import NOTHING, Form, Hints, Layout, described, kind_of, text_of
+from prophecy.frames.dates import JUDGED
 from prophecy.frames.names import count, printable
 from prophecy.frames.numbers import MOSTLY, is_missing, is_number
 from prophecy.frames.opening import Opened, encoding_of
@@ -26,7 +27,6 @@ MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and take
 REMARKS = ("#", "%")  # what lines of remarks above a table begin with
 AT_ONCE = 1 << 14  # cells that are held as rows until they become columns
 TYPED = ("number", "date", "clock")
-NOTHING = Hints()
 
 Line = tuple[int, Sequence[Any]]  # the number of a row in its file, and its cells
 
@@ -51,7 +51,7 @@ def read_text(opened: Opened, asked: Hints) -> Layout:
     form = Form(separator, encoding, skip)
     names = [[cell.strip() for cell in cells] for cells in _rows(remarks, separator)]
     made = of_rows(path, _cells(opened, form, blank=widest == 1), asked, above=names, form=form)
-    notes = [skipped_lines(skip, "before the table")] if remarks else []
+    notes = _skipped([[]] * skip, "before the table") if remarks else []
     if separator == "," and widest > 1 and all(map(is_number, filter(None, lines[skip : skip + 9]))):
         way_out = asked.ways("decimal", ",")
         notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, {way_out}")
@@ -157,7 +157,8 @@ def of_rows(
     while lines := list(islice(below, max(1, AT_ONCE // width))):
         ragged += [line for line in lines if len(line[1]) != width]
         for part, cells in zip(parts, zip(*(row for _, row in lines if len(row) == width), strict=True), strict=False):
-            part.append(pa.array(texts_of(cells), pa.string()))
+            as_text = str.strip if {*map(type, cells)} == {str} else text_of  # the cells of a CSV are text alone
+            part.append(pa.array([*map(as_text, cells)], pa.string()))
     table = nw.from_native(pa.table([pa.chunked_array(part, pa.string()) for part in parts], names), eager_only=True)
     kinds = ["number" if found and found <= {int, float} else "" for found in typed]
     layout = described(path, table, asked, kinds, form)
@@ -170,7 +171,7 @@ def _left_out(ragged: Sequence[Line], rows: int, width: int, asked: Hints) -> li
         return []
     line, cells = ragged[0]
     text = ",".join(map(text_of, cells))[:80]
-    shown = f"row {line} of the file, {len(cells)} cells instead of {width}: {text!r}"
+    shown = f"row {line} of the file, {count(len(cells), 'cell')} instead of {width}: {text!r}"
     if len(ragged) > (1 - MOSTLY) * (rows + len(ragged)) + 1e-9:
         raise ValueError(
             f"{len(ragged):,} of {rows + len(ragged):,} rows have another number of cells than the others, the first "
@@ -183,25 +184,18 @@ def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, wi
     """What was skipped above the rows, which begin in line `start`."""
     titles = rows[: start if header is None else max(header, 0)]
     units = rows[header + 1 : start] if header is not None else []
-    notes = []
-    if titles:
-        notes.append(skipped_lines(len(titles), "before the table") + _shown(titles[0]))
-    if units:
-        notes.append(skipped_lines(len(units), "below the names") + _shown(units[0], "units, perhaps: "))
+    notes = [*_skipped(titles, "before the table"), *_skipped(units, "below the names", "units, perhaps: ")]
     if header is None:
         called = "column1 …" if width > 1 else "value"
         notes.append(f"no header: columns are called {called}, and the first line is data")
     return notes
 
 
-def skipped_lines(lines: int, where: str) -> str:
-    """A note about lines that are no rows."""
-    return f"{count(lines, 'line')} {where} skipped"
-
-
-def _shown(row: Sequence[str], about: str = "") -> str:
-    text = printable(" ".join(filter(None, row)))[:60]
-    return f" ({about}{text!r})" if text else ""
+def _skipped(rows: Sequence[Sequence[str]], where: str, about: str = "") -> list[str]:
+    """A note about lines that are no rows, where there are any."""
+    text = printable(" ".join(filter(None, rows[0])))[:60] if rows else ""
+    shown = f" ({about}{text!r})" if text else ""
+    return [f"{count(len(rows), 'line')} {where} skipped{shown}"] if rows else []
 
 
 def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[tuple[str, ...], int | None, int]:

@@ -14,11 +14,11 @@ from prophecy._arrays import Array
 from prophecy.frames import dates
 from prophecy.frames.align import Aligned
 from prophecy.frames.columns import NAMED, Layout, Stray, text_of
+from prophecy.frames.grid import UNITS
 from prophecy.frames.numbers import is_missing
 from prophecy.frames.times import Times, zone_of
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
-UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))  # longest first, in seconds
 EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EXCEL_DAY = 25_569  # 1970-01-01 in days since 1899-12-30
 _NO_TIME = np.iinfo(np.int64).min  # NumPy's NaT
@@ -47,11 +47,11 @@ def in_narwhals(data: Any) -> Any:
 class TimeColumn:
     """How times are read and written. columns: one, a date and a time of day, or the parts of a date.
 
-    style: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
+    pattern: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
     """
 
     columns: tuple[str, ...]
-    style: dates.Style | None = None
+    pattern: str | None = None
     unit: str | None = None
     whole: bool = False  # numbers without a fraction
     serial: bool = False  # days as Excel counts them
@@ -59,7 +59,7 @@ class TimeColumn:
 
     def read(self, layout: Layout) -> tuple[Times, list[str]]:
         """The times of all rows, and what is to be said of cells that are none."""
-        if self.style is not None:
+        if self.pattern is not None:
             return self._dates(layout)
         column = layout[self.columns[0]]
         if self.typed:
@@ -73,18 +73,18 @@ class TimeColumn:
 
     def _dates(self, layout: Layout) -> tuple[Times, list[str]]:
         """Dates in text, each read once however often it comes; the parts of a row's date together."""
-        assert self.style is not None
+        assert self.pattern is not None
         parts = [layout[name].cells.to_list() for name in self.columns]
-        if len(parts) == 1 and (quick := dates.quick(parts[0], self.style)) is not None:
+        if len(parts) == 1 and (quick := dates.quick(parts[0], self.pattern)) is not None:
             return quick, []
         rows = list(zip(*parts, strict=True))
         numbers: dict[tuple[Any, ...], int] = {}
         codes = np.fromiter((numbers.setdefault(row, len(numbers)) for row in rows), np.int64)
         places = np.unique(codes, return_index=True)[1] + 1  # the row in which each comes first
         name, wrong = " ".join(self.columns), list[tuple[int, str]]()
-        times = dates.read([_text(row) for row in numbers], self.style, name, places.tolist(), wrong)[codes]
+        times = dates.read([_text(row) for row in numbers], self.pattern, name, places.tolist(), wrong)[codes]
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
-        return times, Stray(len(rows), count, wrong[:NAMED]).said(name, layout.asked)
+        return times, Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
 
     def numbers(self, times: Times) -> Any:
         """Times as the numbers of the column."""
@@ -96,7 +96,8 @@ class TimeColumn:
             return numbers.astype("datetime64[us]").astype(np.int64) / 1e6
         if self.serial:
             numbers = numbers.astype("datetime64[s]").astype(np.int64) / 86_400 + EXCEL_DAY
-        return _whole(numbers) if self.whole else numbers
+        whole = self.whole and bool((numbers == np.rint(numbers)).all())
+        return numbers.astype(np.int64) if whole else numbers
 
 
 def _text(cells: tuple[Any, ...]) -> str | None:
@@ -165,8 +166,8 @@ def _listed(cells: list[Any]) -> Times:
     if not known:
         raise ValueError("time holds no times at all, missing ones alone; leave it out, or name another column")
     if all(isinstance(cell, str) for cell in known):
-        style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
-        return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)
+        pattern, _ = dates.pattern_of([cell for cell in known if cell.strip()][:10_000])
+        return dates.read([cell if isinstance(cell, str) else None for cell in cells], pattern)
     if all(isinstance(cell, int | float | np.number) for cell in known):
         return Times(np.array([np.nan if cell is None else float(cell) for cell in cells]))
     if not all(isinstance(cell, DATES) for cell in known):
@@ -245,7 +246,7 @@ class Source:
         apart = float(rows @ since / (rows @ rows))
         if not times.dates:
             return apart, f"unit of {self.kind.time or 'time'}"
-        unit, length = next((each for each in UNITS if each[1] <= apart), UNITS[-1])
+        length, unit, _ = next((each for each in UNITS[1:5] if each[0] <= apart), UNITS[4])  # days to seconds
         return apart / length, unit
 
     def by_column(self) -> dict[str, Source]:
@@ -273,7 +274,7 @@ def time_series(times: Times, kind: Kind) -> Any:
     import narwhals.stable.v2 as nw
 
     name, backend, clock = kind.time or "time", kind.backend or any_library(), kind.clock or TimeColumn((), whole=True)
-    if times.dates and clock.style is not None:
+    if times.dates and clock.pattern is not None:
         return nw.new_series(name, times.texts(), nw.String, backend=backend)
     if not times.dates or clock.unit is not None or clock.serial:
         series = nw.new_series(name, clock.numbers(times), backend=backend)
@@ -284,11 +285,6 @@ def time_series(times: Times, kind: Kind) -> Any:
         zone = str(times.zone).removeprefix("UTC") or "UTC"  # timezone(timedelta(hours=1)) is called UTC+01:00
         series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
     return series.cast(kind.dtype) if kind.dtype in (nw.Date, nw.Datetime) else series
-
-
-def _whole(values: Any) -> Any:
-    """Numbers as whole ones where all of them are."""
-    return values.astype(np.int64) if bool((values == np.rint(values)).all()) else values
 
 
 def build(columns: Mapping[str, Any], kind: Kind, index: Times | None = None) -> Any:

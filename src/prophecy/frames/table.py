@@ -1,22 +1,20 @@
 """Tables: files and frames of any kind as numbers, times and keys, row by row."""
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from prophecy._arrays import Array, Counts
 from prophecy.frames import objects
-from prophecy.frames.columns import Hints, Layout
-from prophecy.frames.opening import Opened, explained, open_bytes
-from prophecy.frames.roles import JOINT, Roles, resolve, spread_over_columns
+from prophecy.frames.columns import NOTHING, Hints, Layout
+from prophecy.frames.names import as_text
+from prophecy.frames.opening import explained, open_bytes
+from prophecy.frames.roles import Roles, resolve
 from prophecy.frames.rows import read_text
 from prophecy.frames.source import Key, Kind, as_times, in_narwhals, is_dated, is_numbered
 from prophecy.frames.times import Times, in_zone, zone_of
 
-Array: TypeAlias = Array
-
-NOTHING = Hints()
 READERS = {
     "csv": read_text, "jsonl": objects.read_json, "json": objects.read_json, "excel": objects.read_excel,
     "parquet": objects.read_parquet, "npy": objects.read_npy,
@@ -71,14 +69,9 @@ def open_table(source: str | bytes, asked: Hints = NOTHING) -> Table:
     """A table of any kind (bytes: a text table); what was not given is found by its content, and noted."""
     opened = open_bytes(source)
     with explained(opened.path):
-        layout = contents(opened, asked)
+        layout = READERS[opened.kind](opened, asked)
         roles = resolve(layout)
         return _table(layout, roles, Kind(time=roles.time, key=roles.keys))
-
-
-def contents(opened: Opened, asked: Hints) -> Layout:
-    """The columns of a file as found."""
-    return READERS[opened.kind](opened, asked)
 
 
 def _table(layout: Layout, roles: Roles, kind: Kind, times: Times | None = None) -> Table:
@@ -112,7 +105,7 @@ def _keys(layout: Layout, roles: Roles) -> tuple[list[Key], Counts]:
         return [""], np.zeros(len(layout.frame), np.int64)
     rows: Any = zip(*(layout[name].cells.to_list() for name in roles.keys), strict=True)
     if not layout.strict:
-        rows = ("(no key)" if None in row else JOINT.join(map(str, row)) for row in rows)
+        rows = ("(no key)" if None in row else as_text(row) for row in rows)
     elif len(roles.keys) == 1:
         rows = (cell for (cell,) in rows)
     numbers: dict[Key, int] = {}
@@ -131,10 +124,8 @@ def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
         frame = (frame if frame.name else frame.alias("value")).to_frame()
     if not len(frame):
         raise ValueError("the frame has no rows; a forecast needs some")
-    odd = next((name for name in frame.columns if not isinstance(name, str)), None)
-    if odd is not None:
-        spread_over_columns([str(name) for name in frame.columns], asked)
-        raise TypeError(f"column names must be text, got {odd!r}; rename them")
+    if not all(isinstance(name, str) for name in frame.columns):  # numbers or tuples, as pandas has them
+        frame = nw.from_native(frame.to_native().set_axis([*map(as_text, frame.columns)], axis=1), eager_only=True)
     index = nw.maybe_get_index(frame)
     given, as_index = None if time is None else as_times(time), False
     if given is not None and len(given) != len(frame):

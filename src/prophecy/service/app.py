@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 import prophecy
@@ -118,7 +119,7 @@ def _json(content: Any) -> Response:
 
 
 async def _written(columns: dict[str, list[Any]], as_rows: bool, most: int) -> bytes:
-    """Answers as JSON, by columns or so many rows at a time: nobody else is served while a piece is written."""
+    """Answers as JSON, by columns or so many rows at a time: no other request is served while a piece is written."""
     pieces: Iterable[Any] = ({name: column} for name, column in columns.items())
     if as_rows:
         starts = range(0, len(columns["key"]), most)
@@ -227,6 +228,8 @@ async def _body(request: Request, core: Core) -> bytes:
     except TimeoutError:
         late = f"the body did not arrive within {settings.body_seconds:g} s"
         raise Problem(408, late, "send smaller batches") from None
+    except ClientDisconnect:  # nobody is there to be answered
+        raise bad("the body broke off", "send it again") from None
     except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
         raise stopping("the service is stopping and the body has not arrived") from None
     finally:

@@ -179,7 +179,7 @@ def _batch(
     for row, moment in zip(lines, moments, strict=True) if len({*map(type, moments)}) > 1 else ():
         if _kind(moment) != kind:
             error = f"row {row} has {_kind(moment)} and row {lines[0]} {kind}"
-            raise bad(error, "send rows that are stamped alike in one batch", row, asked.time)
+            raise bad(error, "send rows with the same kind of time in one batch", row, asked.time)
     times = None
     if kind is DATE:
         times = np.array([_date(moment, row, asked.time) for row, moment in zip(lines, moments, strict=True)])

@@ -1,4 +1,4 @@
-"""Answers that refuse: what was wrong, where, and the way out. None of them holds a path of the machine."""
+"""Answers that refuse: what was wrong, where, and the way out. None of them has a path of the machine."""
 
 import json
 from collections.abc import Mapping

@@ -9,7 +9,8 @@ from prophecy.frames.align import ADDRESS, ordered, said
 from prophecy.frames.columns import Hints
 from prophecy.frames.opening import explained, open_bytes
 from prophecy.frames.roles import resolve
-from prophecy.frames.table import contents, open_table
+from prophecy.frames.rows import read_text
+from prophecy.frames.table import open_table
 from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
@@ -97,7 +98,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         opened = open_bytes(body)
         with explained(opened.path):
-            layout = contents(opened, said)
+            layout = read_text(opened, said)
     except ValueError as error:
         raise refused(error) from None
     assert layout.form is not None  # it is text
@@ -116,6 +117,8 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
     try:
         roles = resolve(layout)
         times = None if roles.clock is None else roles.clock.read(layout)[0]
+        for name in roles.values:
+            layout[name].said()  # refused here, where it can be asked about
     except ValueError as error:
         problem = refused(error)
         return {**found, "error": problem.error, "way_out": problem.way_out}
@@ -124,7 +127,7 @@ def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
         **found,
         "key": roles.key,
         "time": None if roles.clock is None else " + ".join(roles.clock.columns),
-        "time_format": None if roles.clock is None or roles.clock.style is None else roles.clock.style.pattern,
+        "time_format": None if roles.clock is None else roles.clock.pattern,
         "values": list(roles.values[:LISTED]),
         "newest_first": len(there) > 1 and bool(there[0] > there[-1]),
         "notes": [*layout.notes, *roles.notes],

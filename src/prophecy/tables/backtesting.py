@@ -14,10 +14,10 @@ import numpy as np
 from prophecy import _checks, evaluation
 from prophecy._arrays import Array
 from prophecy._forecast import Failure, Forecast
-from prophecy.frames.collect import read, split
+from prophecy.frames.collect import collected, is_table, read
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
-from prophecy.frames.table import unstacked
 from prophecy.tables.forecasting import Asked, Bounds, Progress, Season, shown
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def backtest(
     >>> bool(result.overall()["prophecy"]["mae"] < 1e-6 < result.overall()["drift"]["mae"])
     True
     """
-    if key is not None or unstacked(data)[1]:
-        sources = split(data, key, time, columns, duplicates)
+    if is_table(data):
+        sources = collected(data, Hints(columns or (), key=key or (), duplicates=duplicates), time).sources
     else:
         sources = {"": read(data, time, columns, duplicates)}
     asked = Asked(horizon, level, season, bounds, known, settings)
@@ -308,19 +308,19 @@ def rivals(against: Any) -> dict[str, Model]:
     named = against.items() if isinstance(against, Mapping) else ((None, model) for model in against)
     made: dict[str, Model] = {}
     for name, model in named:
-        if isinstance(model, str):
-            if model not in SIMPLE:
-                raise ValueError(f"against names {model!r}; the simple ones are {', '.join(map(repr, SIMPLE))}")
-            made[name or model] = SIMPLE[model]
-            continue
-        title = str(name or getattr(model, "alias", None) or getattr(model, "__name__", None) or type(model).__name__)
-        if title in made or title == "prophecy":
+        own = model if isinstance(model, str) else getattr(model, "alias", None) or getattr(model, "__name__", None)
+        title = str(name or own or type(model).__name__)
+        if title in made or title == OURS:
             raise ValueError(f"two models are called {title!r}; name them: against={{'one': …, 'other': …}}")
         made[title] = _wrapped(model)
     return made
 
 
 def _wrapped(model: Any) -> Model:
+    if isinstance(model, str):
+        if model not in SIMPLE:
+            raise ValueError(f"against names {model!r}; the simple ones are {', '.join(map(repr, SIMPLE))}")
+        return SIMPLE[model]
     if hasattr(model, "clone") and hasattr(model, "fit") and hasattr(model, "predict"):
         return partial(_sktime, model)
     if hasattr(model, "forecast") and hasattr(model, "fit"):

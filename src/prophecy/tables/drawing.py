@@ -1,6 +1,5 @@
 """Panels drawn by matplotlib, without touching the user's settings, or by Plotly, as a figure or a page of its own."""
 
-import io
 import json
 from collections.abc import Sequence
 from importlib import resources
@@ -11,7 +10,6 @@ import numpy as np
 from prophecy.frames.names import for_html, for_matplotlib
 from prophecy.tables.pictures import DARK, LIGHT, Band, Colours, Line, Look, Panel, Picture
 
-DPI = 160  # of pictures on disk: sharp on a slide
 HEIGHT = 300  # pixels of a panel on a page
 BETWEEN = 62  # pixels between two: an axis and a title
 ABOVE = 64  # pixels above the first: the legend, on a phone in two lines, and a title
@@ -39,13 +37,6 @@ def matplotlib_figure(picture: Picture, dark: bool = False, width: float = 9.0) 
         _draw(axis, panel, colours)
         _legend(axis, named, colours)
     return made
-
-
-def image(picture: Picture, kind: str, dark: bool = False, width: float = 10.0) -> bytes:
-    """The bytes of a PNG or SVG."""
-    made, buffer = matplotlib_figure(picture, dark, width), io.BytesIO()
-    made.savefig(buffer, format=kind, dpi=DPI, facecolor=made.get_facecolor())
-    return buffer.getvalue()
 
 
 def _draw(axis: Any, panel: Panel, colours: Colours) -> None:
@@ -106,7 +97,9 @@ def plotly_figure(picture: Picture, dark: bool = False) -> Any:
     )  # fmt: skip
     named: set[str] = set()
     for row, panel in enumerate(panels, start=1):
-        for trace in _traces(panel, colours):
+        # Bands are drawn first, below the lines, and come last in the legend.
+        bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
+        for trace in [*bands, *(_line(line, look) for line, look in panel.looks(colours))]:
             trace["showlegend"] = bool(trace.get("showlegend", True)) and trace["name"] not in named
             named |= {trace["name"]} if trace["showlegend"] else set()
             made.add_trace(trace, row=row, col=1)
@@ -150,12 +143,6 @@ def _look(colours: Colours) -> dict[str, Any]:
         "modebar": {"orientation": "v", "bgcolor": clear, "color": colours["muted"]},
         "dragmode": "zoom",
     }
-
-
-def _traces(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
-    # Bands are drawn first, below the lines, and come last in the legend.
-    bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
-    return bands + [_line(line, look) for line, look in panel.looks(colours)]
 
 
 def _band(band: Band, colours: Colours) -> list[dict[str, Any]]:

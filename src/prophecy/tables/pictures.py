@@ -3,6 +3,7 @@ in HTML for notebooks."""
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ Colours = dict[str, str]
 Where = str | os.PathLike[str] | None
 
 ENDINGS = (".png", ".svg", ".html")
+DPI = 160  # of pictures on disk: sharp on a slide
 LIGHT: Colours = {
     "ink": "#1f2937", "muted": "#6b7280", "grid": "#e5e7eb", "paper": "#ffffff",
     "forecast": "#2563eb", "flagged": "#dc2626",
@@ -241,14 +243,18 @@ def drawn(picture: Picture, path: Any, interactive: bool, dark: bool = False, wi
 
 def save(picture: Picture, path: Path, dark: bool = False, width: float = 10.0) -> None:
     """PNG or SVG, or one HTML page that can be zoomed and hovered over and needs nothing else, written atomically."""
-    from prophecy.tables.drawing import image, page
+    from prophecy.tables.drawing import matplotlib_figure, page
 
-    kind = path.suffix.lower()
+    kind, image = path.suffix.lower(), io.BytesIO()
     if kind not in ENDINGS:
         raise ValueError(f"a picture must end in {', '.join(ENDINGS)}, got {path.name!r}; choose one of these")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
-    _files.write_atomic(path, page(picture).encode() if kind == ".html" else image(picture, kind[1:], dark, width))
+    if kind == ".html":
+        image.write(page(picture).encode())
+    else:
+        matplotlib_figure(picture, dark, width).savefig(image, format=kind[1:], dpi=DPI)
+    _files.write_atomic(path, image.getvalue())
 
 
 def svg(panel: Panel) -> str:

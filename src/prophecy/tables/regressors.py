@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prophecy.frames.collect import collected, is_table
-from prophecy.frames.columns import Hints
-from prophecy.frames.roles import JOINT
-from prophecy.frames.source import Key, Source
+from prophecy.frames.columns import NOTHING, Hints
+from prophecy.frames.names import as_text
+from prophecy.frames.source import Source
 from prophecy.frames.table import Table
 from prophecy.frames.times import Times, joined
 
 if TYPE_CHECKING:
     from prophecy.forecasting.known import Known
-
-NOTHING = Hints()
 
 
 class Regressors:
@@ -36,33 +34,27 @@ class Regressors:
             return None
         if not is_table(self._known):
             return _row_by_row(self._known, source, horizon)
-        _, by_name = self._table(source)
-        mine = by_name.get("", by_name.get(_name(source.key)))
+        _, by_name = self.table(source)
+        mine = by_name.get("", by_name.get(as_text(source.key)))
         if mine is None:
             which = f"{', '.join(source.kind.key)} = {source.key!r}"
             raise ValueError(f"known has no rows for {which}; add them, or leave that series out")
-        if source.series.times is None or mine.series.times is None:
+        own, times = source.series.times, mine.series.times
+        # An index of numbers beside dates counts rows.
+        if own is None or times is None or (mine.kind.as_index and own.dates and not times.dates):
             return _row_by_row(mine.series.values, source, horizon, mine.names)
-        return _by_time(mine, mine.series.times, source, source.series.times, horizon)
+        return _by_time(mine, times, source, own, horizon)
 
-    def table(self, source: Source) -> Table:
-        """The table they are in, read as one beside a series."""
-        return self._table(source)[0]
-
-    def _table(self, source: Source) -> tuple[Table, dict[str, Source]]:
-        """By the time and keys of a series, where it has such columns; and its rows by key, "" alone without one."""
+    def table(self, source: Source) -> tuple[Table, dict[str, Source]]:
+        """The table they are in, by the time and keys of a series where it has such columns; and its rows by key, ""
+        alone without one."""
         kind = source.kind
         # Without times, numbers such as hours are regressors; an index is found as one.
         time = "" if source.series.times is None else None if kind.as_index else kind.time
         if (kind.key, time) not in self._read:
             found = collected(self._known, replace(self._asked, key=kind.key, time=time))
-            self._read[kind.key, time] = found.table, {_name(key): part for key, part in found.sources.items()}
+            self._read[kind.key, time] = found.table, {as_text(key): part for key, part in found.sources.items()}
         return self._read[kind.key, time]
-
-
-def _name(key: Key) -> str:
-    """A key as files have it, whatever it came from."""
-    return JOINT.join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:

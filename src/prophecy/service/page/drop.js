@@ -73,13 +73,16 @@ async function columns(file) {
 function ask(found, said) {
   const dialog = get("columns"), parts = { time: "", value: "", key: "" };
   const proposed = Object.fromEntries([...(found.way_out ?? "").matchAll(/[?]([a-z_]+)=(.+?)(?=, or |; |$)/g)].map(([, name, value]) => [name, value]));
-  get("columns-why").textContent = `${upper(found.error)}.${advice(found.way_out)}`;
+  get("columns-why").textContent = `${upper(found.error)}.${proposed.key ? " This key is chosen below." : advice(found.way_out)}`;
   for (const part of Object.keys(parts)) {
     const none = new Option(part === "value" ? "all columns of numbers" : "none, or found by itself", "");
     get(`column-${part}`).replaceChildren(none, ...found.names.map((name, at) => new Option(`${name || "(no name)"}: ${found.rows.slice(0, 3).map((row) => row[at]).join(", ")} …`, name)));
     get(`column-${part}`).value = said[part] ?? "";
   }
-  if (!said.key && found.names.includes(proposed.key)) get("column-key").value = proposed.key;
+  if (!said.key && proposed.key) {
+    if (!found.names.includes(proposed.key)) get("column-key").add(new Option(proposed.key)); // several columns together
+    get("column-key").value = proposed.key;
+  }
   get("column-format").value = said.time_format ?? "";
   get("column-format").placeholder = proposed.time_format ?? "found by itself";
   dialog.returnValue = "";
