@@ -65,7 +65,7 @@ then taken in like any other with du = 0; nothing is learned from it.
    times 1 - a. count += 1; mean += (u - mean) max(0.001, 1/count), its feature is mean - u. last = u; known
    += 1; gap = 0.
 8. *Predictions* of the next change: readouts of the lag features or of z for the constructed members; for a solved
-   one readout · φ, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
+   one readout · φ, limited to ±4 ‖φ‖, or start · φ while learned < needed. change = Σ (wᵢ/vᵢ) predictionᵢ /
    Σ (wᵢ/vᵢ), with 1 for a vᵢ of 0, over the members that are awake: 119, and while a season is on three more
    (`streams/kernels/seasonal.pyx`). Last, shrink_ahead = (change, λ change), λ = shrink_sums[0]/shrink_sums[1]
    between 0 and 1, or 1 while learned < `block` or there are no sums, and the final change is their mean with
@@ -474,7 +474,8 @@ class Slow:
         for s, (numbers, _, start) in enumerate(SOLVED):
             phi = self.feature[numbers]
             needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
-            said = self.readout[s, : len(numbers)] @ phi
+            farthest = 4.0 * np.sqrt(phi @ phi)
+            said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction[:MEMBERS] = np.concatenate(ahead)
         shares = self.weight[:MEMBERS] / np.where(self.scale[:MEMBERS] > 0, self.scale[:MEMBERS], 1.0)

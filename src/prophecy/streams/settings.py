@@ -74,7 +74,7 @@ class SeasonSettings(Group):
     averaged: int = 16
     """Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %. Half,
     twice: +0.4, -0.4 %."""
-    bank: Share = 0.58
+    bank: Share = 0.6
     joined: Share = 0.8
     """Share of all others in the prior while seasonal members are awake, and their weight when these wake; the seasonal
     members share the rest. With 0.6 for both the report's pattern of 1000 samples has 10 % more error."""

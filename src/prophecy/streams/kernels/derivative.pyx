@@ -62,8 +62,7 @@ cdef double bank_slope(const Record* r, const Table* t) noexcept nogil:
 
 cdef double seasonal_slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil:
     """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
-    count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side (a sine
-    loses 1 % of its slope): there, other than at the newest value, both sides are known."""
+    count for it is the mean slope of up to 16 seasons at this phase, over a 24th of a period to either side."""
     period = r.season_periods[0]
     wide = max(1.0, floor(period / 24.0 + 0.5))
     seasons = min(t.seasons.averaged, truncated((min(r.count, RING) - 2 - wide) / max(period, 1.0)))

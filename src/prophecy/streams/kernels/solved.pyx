@@ -104,9 +104,12 @@ cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
 cdef void predict_solved(Record* r, const Table* t, long long first, long long last, long long count) noexcept nogil:
     """The next change as each solved member predicts it; by its constructed readout while it has learned too little."""
     for s in range(first, last):
-        ahead, start = 0.0, 0.0
+        power, ahead, start = 0.0, 0.0, 0.0
         for i in range(t.used[s]):
             phi = r.feature[t.index[s][i]]
+            power += phi * phi
             ahead += r.readout[s][i] * phi
             start += t.start[s][i] * phi
+        # Weights in directions hardly excited are hardly determined: no change goes far beyond the past. A line needs 1.
+        ahead = min(max(ahead, -4.0 * sqrt(power)), 4.0 * sqrt(power))
         r.prediction[FIXED + s] = start if count < t.needed[s] else ahead
