@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prophecy._arrays import Array, Counts, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.names import count
 from prophecy.frames.times import Times, summer_time_ends
@@ -174,7 +174,8 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
     """What is wrong with times (in order) of which some come more than once, and what can be done about it."""
     doubled = np.flatnonzero(sizes > 1)
     start, size = int(starts[doubled[0]]), int(sizes[doubled[0]])
-    rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
+    cut = " …" if values.shape[1] > SHOWN else ""
+    rows = [", ".join(f"{one:.6g}" for one in row[:SHOWN]) + cut for row in values[start : start + min(size, SHOWN)]]
     shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
     more = f" (and {count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
     often = {2: "twice", 3: "three times"}.get(size, f"{size} times")
@@ -185,10 +186,6 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
             f"{ways.mean}"
         )
     return f"{found}; if a column tells series apart, {ways.keyed('…')}, or {ways.mean}"
-
-
-def _row(row: Array) -> str:
-    return ", ".join(f"{value:.6g}" for value in row[:SHOWN]) + (" …" if len(row) > SHOWN else "")
 
 
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
@@ -206,8 +203,13 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
         )
         return Aligned(values, times, grid, False, tuple(facts))
     place = grid.positions(times)
-    start = _after_hole(times, place, facts)
-    values, times, place = values[start:], times[start:], place[start:] - place[start]
+    holes = np.diff(place)
+    beyond = np.flatnonzero(holes > max(HOLE, len(place)))
+    if len(beyond):  # a clock that was not set yet, an archive and a new start
+        start = int(beyond[-1]) + 1
+        hole = f"a hole of {int(holes[start - 1]):,} steps"
+        facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
+        values, times, place = values[start:], times[start:], place[start:] - place[start]
     if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
         evened = _evened(values, times, grid, facts)
         if evened is not None:
@@ -244,18 +246,6 @@ def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligne
     facts += [f"{count(missing, 'even time')} in gaps"] if missing else []
     even = Times(moments.astype(times.values.dtype), times.zone)
     return Aligned(found, even, grid, True, (grid.words(), *facts), missing)
-
-
-def _after_hole(times: Times, place: Counts, facts: list[str]) -> int:
-    """The first row after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
-    holes = np.diff(place)
-    beyond = np.flatnonzero(holes > max(HOLE, len(place)))
-    if not len(beyond):
-        return 0
-    start = int(beyond[-1]) + 1
-    hole = f"a hole of {int(holes[start - 1]):,} steps"
-    facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
-    return start
 
 
 def interpolated(values: Array, at: Array, places: Array) -> Array | None:
