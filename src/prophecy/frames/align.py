@@ -238,9 +238,8 @@ def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligne
     found = interpolated(values, at, places)
     if found is None:
         return None
-    moments = times.ticks[-1] + (
-        np.rint(places * grid.rule.step).astype(np.int64) if times.dates else places * grid.rule.step
-    )
+    ahead = places * grid.rule.step
+    moments = times.ticks[-1] + (np.rint(ahead).astype(np.int64) if times.dates else ahead)
     missing = int(np.isnan(found).all(axis=1).sum())
     facts.append("values read at even times from curves through them")
     facts += [f"{count(missing, 'even time')} in gaps"] if missing else []
@@ -255,6 +254,8 @@ def interpolated(values: Array, at: Array, places: Array) -> Array | None:
     times with less than half of the error that even times leave, in the median, their curves are read at the grid's
     times instead: splines through all values. Grid times in a gap are NaN.
     """
+    from scipy.interpolate import make_interp_spline
+
     even = np.cumsum(np.maximum(np.rint(np.diff(at, prepend=at[0] - 1)), 1.0))
     out = np.full((len(places), values.shape[1]), np.nan)
     gains = []
@@ -264,7 +265,11 @@ def interpolated(values: Array, at: Array, places: Array) -> Array | None:
             return None
         x, y = at[there], column[there]
         gains.append((_off(x, y), _off(even[there], y)))
-        out[:, variable] = _curve(x, y, places)
+        curve = np.asarray(make_interp_spline(x, y, k=DEGREE)(places))
+        right = np.clip(np.searchsorted(x, places), 1, len(x) - 1)
+        gap = (x[right] - x[right - 1] > NEAR) & (places > x[right - 1]) & (places < x[right])
+        curve[gap | (places < x[0] - OUTSIDE) | (places > x[-1] + OUTSIDE)] = np.nan
+        out[:, variable] = curve
     true, taken = np.array(gains).T
     spread = np.nanstd(values, axis=0)
     size = np.where(spread > 0, spread, 1.0)
@@ -277,13 +282,3 @@ def _off(x: Array, y: Array) -> float:
     from scipy.interpolate import make_interp_spline
 
     return float(np.median(np.abs(make_interp_spline(x[::2], y[::2], k=3)(x[1:-1:2]) - y[1:-1:2])))
-
-
-def _curve(x: Array, y: Array, places: Array) -> Array:
-    from scipy.interpolate import make_interp_spline
-
-    out = np.asarray(make_interp_spline(x, y, k=DEGREE)(places))
-    right = np.clip(np.searchsorted(x, places), 1, len(x) - 1)
-    gap = (x[right] - x[right - 1] > NEAR) & (places > x[right - 1]) & (places < x[right])
-    out[gap | (places < x[0] - OUTSIDE) | (places > x[-1] + OUTSIDE)] = np.nan
-    return out

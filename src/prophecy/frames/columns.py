@@ -294,13 +294,11 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     columns = {
         name: Column(name, frame[name], asked, looked, kind) for name, kind in zip(frame.columns, kinds, strict=True)
     }
-    judged = {
-        name: [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
-        for name, column in columns.items()
-        if not column.kind
-    }
-    for name, cells in judged.items():
-        columns[name].kind = kind_of(cells, asked)
+    judged: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if not column.kind:
+            judged[name] = [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
+            column.kind = kind_of(judged[name], asked)
     marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
     told = [mark for found in marks.values() for mark in ".," if mark in found]
     either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")

@@ -101,8 +101,7 @@ def _fields(pattern: str, cell: str) -> dict[str, Any] | None:
 def _moment(pattern: str, cell: str) -> Moment | None:
     """The moment a cell means; None where it does not fit the pattern, or there is no such day or hour."""
     found = _fields(pattern, cell)
-    day = None if found is None else _day(found)
-    if found is None or day is None:
+    if found is None or (day := _day(found)) is None:
         return None
     hour, minute, second = (int(found.get(part) or 0) for part in "HMS")
     hour = int(found.get("I") or hour)

@@ -39,7 +39,7 @@ def matplotlib_figure(picture: Picture, dark: bool = False, width: float = 9.0) 
 
 
 def _draw(axis: Any, panel: Panel, named: set[str], colours: Colours) -> None:
-    """named: what the legends of panels above have; it grows."""
+    """A panel, and a legend of what none above has named. named: what they have; it grows."""
     for band in panel.bands:
         fill = {"color": colours["forecast"], "alpha": band.alpha, "linewidth": 0}
         axis.fill_between(band.x, band.lower, band.upper, label=for_matplotlib(band.name), **fill)
