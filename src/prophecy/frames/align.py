@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prophecy._arrays import Array, Counts, Indices, Mask
+from prophecy._arrays import Array, Indices, Mask
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.names import count
 from prophecy.frames.times import Times, summer_time_ends
@@ -174,7 +174,8 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
     """What is wrong with times (in order) of which some come more than once, and what can be done about it."""
     doubled = np.flatnonzero(sizes > 1)
     start, size = int(starts[doubled[0]]), int(sizes[doubled[0]])
-    rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
+    cut = " …" if values.shape[1] > SHOWN else ""
+    rows = [", ".join(f"{one:.6g}" for one in row[:SHOWN]) + cut for row in values[start : start + min(size, SHOWN)]]
     shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
     more = f" (and {count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
     often = {2: "twice", 3: "three times"}.get(size, f"{size} times")
@@ -185,10 +186,6 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
             f"{ways.mean}"
         )
     return f"{found}; if a column tells series apart, {ways.keyed('…')}, or {ways.mean}"
-
-
-def _row(row: Array) -> str:
-    return ", ".join(f"{value:.6g}" for value in row[:SHOWN]) + (" …" if len(row) > SHOWN else "")
 
 
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
@@ -206,8 +203,13 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
         )
         return Aligned(values, times, grid, False, tuple(facts))
     place = grid.positions(times)
-    start = _after_hole(times, place, facts)
-    values, times, place = values[start:], times[start:], place[start:] - place[start]
+    holes = np.diff(place)
+    beyond = np.flatnonzero(holes > max(HOLE, len(place)))
+    if len(beyond):  # a clock that was not set yet, an archive and a new start
+        start = int(beyond[-1]) + 1
+        hole = f"a hole of {int(holes[start - 1]):,} steps"
+        facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
+        values, times, place = values[start:], times[start:], place[start:] - place[start]
     if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
         evened = _evened(values, times, grid, facts)
         if evened is not None:
@@ -236,26 +238,13 @@ def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligne
     found = interpolated(values, at, places)
     if found is None:
         return None
-    moments = times.ticks[-1] + (
-        np.rint(places * grid.rule.step).astype(np.int64) if times.dates else places * grid.rule.step
-    )
+    ahead = places * grid.rule.step
+    moments = times.ticks[-1] + (np.rint(ahead).astype(np.int64) if times.dates else ahead)
     missing = int(np.isnan(found).all(axis=1).sum())
     facts.append("values read at even times from curves through them")
     facts += [f"{count(missing, 'even time')} in gaps"] if missing else []
     even = Times(moments.astype(times.values.dtype), times.zone)
     return Aligned(found, even, grid, True, (grid.words(), *facts), missing)
-
-
-def _after_hole(times: Times, place: Counts, facts: list[str]) -> int:
-    """The first row after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
-    holes = np.diff(place)
-    beyond = np.flatnonzero(holes > max(HOLE, len(place)))
-    if not len(beyond):
-        return 0
-    start = int(beyond[-1]) + 1
-    hole = f"a hole of {int(holes[start - 1]):,} steps"
-    facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
-    return start
 
 
 def interpolated(values: Array, at: Array, places: Array) -> Array | None:
@@ -265,6 +254,8 @@ def interpolated(values: Array, at: Array, places: Array) -> Array | None:
     times with less than half of the error that even times leave, in the median, their curves are read at the grid's
     times instead: splines through all values. Grid times in a gap are NaN.
     """
+    from scipy.interpolate import make_interp_spline
+
     even = np.cumsum(np.maximum(np.rint(np.diff(at, prepend=at[0] - 1)), 1.0))
     out = np.full((len(places), values.shape[1]), np.nan)
     gains = []
@@ -274,7 +265,11 @@ def interpolated(values: Array, at: Array, places: Array) -> Array | None:
             return None
         x, y = at[there], column[there]
         gains.append((_off(x, y), _off(even[there], y)))
-        out[:, variable] = _curve(x, y, places)
+        curve = np.asarray(make_interp_spline(x, y, k=DEGREE)(places))
+        right = np.clip(np.searchsorted(x, places), 1, len(x) - 1)
+        gap = (x[right] - x[right - 1] > NEAR) & (places > x[right - 1]) & (places < x[right])
+        curve[gap | (places < x[0] - OUTSIDE) | (places > x[-1] + OUTSIDE)] = np.nan
+        out[:, variable] = curve
     true, taken = np.array(gains).T
     spread = np.nanstd(values, axis=0)
     size = np.where(spread > 0, spread, 1.0)
@@ -287,13 +282,3 @@ def _off(x: Array, y: Array) -> float:
     from scipy.interpolate import make_interp_spline
 
     return float(np.median(np.abs(make_interp_spline(x[::2], y[::2], k=3)(x[1:-1:2]) - y[1:-1:2])))
-
-
-def _curve(x: Array, y: Array, places: Array) -> Array:
-    from scipy.interpolate import make_interp_spline
-
-    out = np.asarray(make_interp_spline(x, y, k=DEGREE)(places))
-    right = np.clip(np.searchsorted(x, places), 1, len(x) - 1)
-    gap = (x[right] - x[right - 1] > NEAR) & (places > x[right - 1]) & (places < x[right])
-    out[gap | (places < x[0] - OUTSIDE) | (places > x[-1] + OUTSIDE)] = np.nan
-    return out

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from prophecy._arrays import Counts
 from prophecy.frames.align import align
 from prophecy.frames.columns import Hints
 from prophecy.frames.numbers import plain_numbers
@@ -25,32 +24,26 @@ class Collected:
 
 def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected:
     """The series of a table, the newest `context` rows of each. keep: what is wrong with one stands in its place."""
+    roles, ways, single = table.roles, table.layout.ways, len(table.roles.values) == 1
+    remarks = tuple(f"{note[:1].upper()}{note[1:]}." for note in table.notes)
     sources: dict[Key, Source | ValueError] = {}
     for key, rows in table.split().items():
-        try:
-            sources[key] = _source(table, key, rows, context)
-        except ValueError as error:
-            if not keep or not table.roles.keys:
-                raise
-            sources[key] = error
-    return Collected(table, sources)
-
-
-def _source(table: Table, key: Key, rows: Counts, context: int) -> Source:
-    roles, ways, asked = table.roles, table.layout.ways, table.layout.asked
-    try:
         times = None if table.times is None else table.times[rows]
-        series = align(table.values[rows], times, asked.duplicates == "mean", ways)
-    except ValueError as error:
-        which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
-        keys = [name for name in table.names if table.layout[name].kind == "text" and name not in roles.keys]
-        advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
-        raise ValueError(f"{table.path}: {which}{error}{advice}") from None
-    if len(series.values) > context:
-        cut = None if series.times is None else series.times[-context:]
-        series = replace(series, values=series.values[-context:], times=cut)
-    remarks = tuple(f"{note[:1].upper()}{note[1:]}." for note in table.notes)
-    return Source(series, roles.values, len(roles.values) == 1, table.kind, key if roles.keys else None, remarks)
+        try:
+            series = align(table.values[rows], times, table.layout.asked.duplicates == "mean", ways)
+        except ValueError as error:
+            which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
+            keys = [name for name in table.names if table.layout[name].kind == "text" and name not in roles.keys]
+            advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
+            sources[key] = wrong = ValueError(f"{table.path}: {which}{error}{advice}")
+            if not keep or not roles.keys:
+                raise wrong from None
+            continue
+        if len(series.values) > context:
+            cut = None if series.times is None else series.times[-context:]
+            series = replace(series, values=series.values[-context:], times=cut)
+        sources[key] = Source(series, roles.values, single, table.kind, key if roles.keys else None, remarks)
+    return Collected(table, sources)
 
 
 def read_table(data: Any, **said: Any) -> Collected:

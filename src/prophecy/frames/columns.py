@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from prophecy.frames.numbers import (
     number,
     plain_numbers,
     shared_unit,
-    two_ways,
 )
 
 LOOKED = 1 << 18  # cells that decide about the roles of columns: some ten thousand rows
@@ -106,11 +105,10 @@ def _kind(cell: str, unit: str = "") -> str:
         return "date"
     if is_number(cell, unit):
         return "number"
-    return "date" if dates.is_date(cell) else "clock" if dates.is_time_of_day(cell) else "text"
+    return "date" if dates.is_date(cell) else "clock" if dates.TIME_OF_DAY.fullmatch(cell) else "text"
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """How a text table is written. skip: lines before its first row."""
 
     separator: str
@@ -201,7 +199,12 @@ class Column:
             other = "," if style.decimal == "." else "."
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
                 seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
-                mixed = two_ways(self.name, seen["."], seen[","], self.asked.ways("decimal", other))
+                one, two = number(seen["."], "."), number(seen[","], ",")
+                mixed = (
+                    f"column {self.name!r} writes numbers in two ways: {seen['.']!r} is {one:.15g} with a decimal "
+                    f"point, {seen[',']!r} is {two:.15g} with a decimal comma; write all of them in one way, or say "
+                    f"which one counts with {self.asked.ways('decimal', other)}"
+                )
         return values, stray, mixed
 
     @cached_property
@@ -291,13 +294,11 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     columns = {
         name: Column(name, frame[name], asked, looked, kind) for name, kind in zip(frame.columns, kinds, strict=True)
     }
-    judged = {
-        name: [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
-        for name, column in columns.items()
-        if not column.kind
-    }
-    for name, cells in judged.items():
-        columns[name].kind = kind_of(cells, asked)
+    judged: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if not column.kind:
+            judged[name] = [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
+            column.kind = kind_of(judged[name], asked)
     marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
     told = [mark for found in marks.values() for mark in ".," if mark in found]
     either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")

@@ -51,7 +51,7 @@ _CLOCK = (
     r"(?:(?P<sep>[T ]|,? +)(?P<H>[01]?\d|2[0-4])(?P<colon>[:.hH])(?P<M>[0-5]\d)(?:[:.](?P<S>[0-5]\d|60)"
     r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
 )
-_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+TIME_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
@@ -68,13 +68,9 @@ def is_date(cell: str) -> bool:
 
 
 def fits(cells: Sequence[str], pattern: str) -> bool:
-    """Whether all cells are moments of a pattern."""
-    return all(_moment(pattern, cell) is not None for cell in cells)
-
-
-def is_time_of_day(cell: str) -> bool:
-    """Whether a cell is a time without a date, such as 14:30."""
-    return _OF_DAY.fullmatch(cell) is not None
+    """Whether there are cells, the first of which are moments of a pattern that a user wrote."""
+    pattern = given(pattern)
+    return bool(cells) and all(_moment(pattern, cell) is not None for cell in cells[:20])
 
 
 @lru_cache(maxsize=256)
@@ -105,8 +101,7 @@ def _fields(pattern: str, cell: str) -> dict[str, Any] | None:
 def _moment(pattern: str, cell: str) -> Moment | None:
     """The moment a cell means; None where it does not fit the pattern, or there is no such day or hour."""
     found = _fields(pattern, cell)
-    day = None if found is None else _day(found)
-    if found is None or day is None:
+    if found is None or (day := _day(found)) is None:
         return None
     hour, minute, second = (int(found.get(part) or 0) for part in "HMS")
     hour = int(found.get("I") or hour)

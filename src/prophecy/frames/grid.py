@@ -34,7 +34,7 @@ class Even:
     jitter: float = 0.0  # largest distance from the grid, as a share of the step
 
     def positions(self, moments: Moments) -> Counts:
-        ticks = _ticks(moments)
+        ticks = Times(moments).ticks
         return np.asarray(np.rint((ticks - ticks[0]) / self.step), dtype=np.int64)
 
     def after(self, last: Any, count: int) -> Moments:
@@ -159,16 +159,12 @@ def infer(times: Times) -> Grid | None:
     """The grid increasing times lie on; None where they lie on none, or where there are fewer than two."""
     if len(times) < 2:
         return None
-    if not times.dates:
-        rule = _even(times.values, None)
-        return None if rule is None else Grid(rule, False)
-    shortest = int(np.diff(times.values.astype(np.int64)).min()) / times.per_second
-    if shortest < DAY - 7200:  # a day of 23 hours, or less when a zone moves, is still a day
-        rule = _even(times.values, times.per_second)
-        return None if rule is None else Grid(rule, False)
-    wall = times.wall()
-    found = _months(wall) or _weekdays(wall) or _even(wall, times.per_second)
-    return None if found is None else Grid(found, True)
+    per_second = times.per_second if times.dates else None
+    # A day of 23 hours, or less when a zone moves, is still a day.
+    days = per_second is not None and int(np.diff(times.ticks).min()) / per_second >= DAY - 7200
+    wall = times.wall() if days else times.values
+    found = (_months(wall) or _weekdays(wall) if days else None) or _even(wall, per_second)
+    return None if found is None else Grid(found, days)
 
 
 def _months(wall: Moments) -> Months | None:
@@ -209,7 +205,7 @@ def _weekdays(wall: Moments) -> Weekdays | None:
 
 
 def _even(moments: Moments, per_second: int | None) -> Even | None:
-    ticks = _ticks(moments)
+    ticks = Times(moments).ticks
     gaps = np.diff(ticks)
     sizes, counts = np.unique(gaps, return_counts=True)
     step = float(sizes[np.argmax(counts)])  # the most frequent, the shorter of two that are equally so
@@ -247,10 +243,6 @@ def _divisor(gaps: NDArray[Any]) -> float | None:
         gaps = gaps.astype(np.int64)
     step = math.gcd(*gaps.tolist())
     return float(step) if len(gaps) >= SPARSE * gaps.sum() / step else None
-
-
-def _ticks(moments: Moments) -> NDArray[Any]:
-    return moments.astype(np.int64) if moments.dtype.kind == "M" else moments
 
 
 def _whole(period: float) -> tuple[int, ...]:

@@ -2,8 +2,6 @@
 
 import html
 
-JOINT = "/"  # between the parts of a key
-
 
 def printable(text: object) -> str:
     r"""Text safe for a terminal: what cannot be printed (escape sequences, line breaks) is shown as its code.
@@ -28,8 +26,8 @@ def for_html(text: object) -> str:
 
 
 def as_text(name: object) -> str:
-    """A name or a key as files have it, whatever it is in a frame."""
-    return JOINT.join(map(str, name)) if isinstance(name, tuple) else str(name)
+    """A name or a key as files have it, whatever it is in a frame: the parts of a key with a slash between them."""
+    return "/".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def series_title(key: object, column: str) -> str:

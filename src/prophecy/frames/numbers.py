@@ -4,8 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ def is_missing(cell: str, more: frozenset[str] = frozenset()) -> bool:
     return text in _ABSENT or text in more or not (text[:1].isalnum() or any(letter.isalnum() for letter in text))
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A cell that is a number: its value by every decimal mark that it can be read with, its digits and its unit."""
 
     values: dict[str, float]
@@ -85,8 +83,7 @@ def parsed(cell: str, unit: str = "") -> Parsed | None:
     return Parsed(values, digits, unit or rest) if values else None
 
 
-@dataclass(frozen=True)
-class NumberStyle:
+class NumberStyle(NamedTuple):
     """How a column writes numbers. plain: digits, a sign and a point alone; grouped: marks between thousands."""
 
     decimal: str = "."
@@ -133,15 +130,6 @@ def marks_of(cells: Sequence[str]) -> dict[str, str]:
             if all(mark in seen for mark in telling):
                 break
     return seen
-
-
-def two_ways(name: str, point: str, comma: str, way_out: str) -> str:
-    """The message about a column with both decimal marks."""
-    one, other = number(point, "."), number(comma, ",")
-    return (
-        f"column {name!r} writes numbers in two ways: {point!r} is {one:.15g} with a decimal point, {comma!r} is "
-        f"{other:.15g} with a decimal comma; write all of them in one way, or say which one counts with {way_out}"
-    )
 
 
 def column_style(cells: Sequence[str], decimal: str) -> NumberStyle:

@@ -10,15 +10,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MARKUP = re.compile(rb"<(!--|(!doctype|\?xml|html|head|meta|body|table|div|svg)\b)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """A file as it is, unpacked. kind: csv, jsonl, json, parquet, npy or excel."""
 
     path: str

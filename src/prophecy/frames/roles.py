@@ -3,8 +3,7 @@
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +53,7 @@ YEARS = (1600, 2200)  # names of columns between which whole numbers that rise b
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """Columns to predict, the clock, the columns that name the series, and what to print about the choice."""
 
     values: tuple[str, ...]
@@ -228,7 +226,7 @@ def _clock(layout: Layout, times: Sequence[str], free: Sequence[str], notes: lis
     dated = [name for name in free if layout[name].kind in ("date", "typed")]
     if given is not None:
         dates.given(given)
-        dated = dated or [name for name in free if _fits(layout[name].texts, given)]
+        dated = dated or [name for name in free if dates.fits(layout[name].texts, given)]
     if len(dated) > 1:
         if layout.strict:
             raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with {ways('time')}")
@@ -267,7 +265,7 @@ def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
         found["%b" if name in words else pattern] = name
         left.remove(name)
     texts = [" ".join(row) for row in zip(*(layout[name].texts[:20] for name in found.values()), strict=False)]
-    return found if len(found) > 1 and _fits(texts, " ".join(found)) else {}
+    return found if len(found) > 1 and dates.fits(texts, " ".join(found)) else {}
 
 
 def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
@@ -295,7 +293,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
         return TimeColumn((time,), typed=True)
     texts = layout[time].texts
     if given is not None:
-        if texts and not _fits(texts, given):
+        if texts and not dates.fits(texts, given):
             raise ValueError(f"{layout.path}: column {time!r}: {texts[0]!r} does not fit {ways('time_format', given)}")
         return TimeColumn((time,), dates.given(given))
     if kind == "date":
@@ -325,10 +323,6 @@ def _pattern(layout: Layout, name: str, cells: list[str], notes: list[str]) -> s
     pattern, note = dates.pattern_of(cells, name, lambda pattern: layout.ways("time_format", pattern))
     notes += [] if note is None else [note]
     return pattern
-
-
-def _fits(cells: Sequence[str], given: str) -> bool:
-    return bool(cells) and dates.fits(cells[:20], dates.given(given))
 
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:

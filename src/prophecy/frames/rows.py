@@ -148,8 +148,13 @@ def of_rows(
         named = names_among([cells for cells in above if len(cells) == len(names)], range(len(names)))
         if header is None and asked.header is None and named:
             names, header = tuple(named), -1
-        notes = said_about(texts, header, start, len(names))
-        form = form if form is None or not start else replace(form, skip=first[start - 1][0])
+        titles = texts[: start if header is None else max(header, 0)]
+        units = texts[header + 1 : start] if header is not None else []
+        notes = [*_skipped(titles, "before the table"), *_skipped(units, "below the names", "units, perhaps: ")]
+        if header is None:
+            called = "column1 …" if len(names) > 1 else "value"
+            notes.append(f"no header: columns are called {called}, and the first line is data")
+        form = form if form is None or not start else form._replace(skip=first[start - 1][0])
     width, ragged = len(names), list[Line]()
     typed = [{type(row[i]) for _, row in first[start:] if len(row) == width} - {type(None)} for i in range(width)]
     parts: list[list[Any]] = [[] for _ in names]
@@ -178,17 +183,6 @@ def _left_out(ragged: Sequence[Line], rows: int, width: int, asked: Hints) -> li
             f"in {shown}; quote cells that hold the separator, or name the separator with {asked.ways('sep', ';')}"
         )
     return [f"{count(len(ragged), 'row')} with another number of cells left out ({shown})"]
-
-
-def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:
-    """What was skipped above the rows, which begin in line `start`."""
-    titles = rows[: start if header is None else max(header, 0)]
-    units = rows[header + 1 : start] if header is not None else []
-    notes = [*_skipped(titles, "before the table"), *_skipped(units, "below the names", "units, perhaps: ")]
-    if header is None:
-        called = "column1 …" if width > 1 else "value"
-        notes.append(f"no header: columns are called {called}, and the first line is data")
-    return notes
 
 
 def _skipped(rows: Sequence[Sequence[str]], where: str, about: str = "") -> list[str]:

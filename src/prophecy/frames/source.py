@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +44,7 @@ def in_narwhals(data: Any) -> Any:
     return found.collect() if isinstance(found, nw.LazyFrame) else found
 
 
-@dataclass(frozen=True)
-class TimeColumn:
+class TimeColumn(NamedTuple):
     """How times are read and written. columns: one, a date and a time of day, or the parts of a date.
 
     pattern: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
@@ -64,8 +64,11 @@ class TimeColumn:
         column = layout[self.columns[0]]
         if self.typed:
             return as_times(column.cells), []
-        if self.unit is not None and (ticks := _ticks(column.cells.to_list())) is not None:
-            return Times(ticks.astype(f"datetime64[{self.unit}]")), []
+        if self.unit is not None:
+            # Whole numbers exactly, which float64 does not hold; others are seconds with a fraction, or no numbers.
+            with suppress(ValueError):
+                ticks = [_NO_TIME if is_missing(text) else int(text) for text in map(text_of, column.cells.to_list())]
+                return Times(np.array(ticks, dtype=np.int64).astype(f"datetime64[{self.unit}]")), []
         numbers, said = column.numbers, column.said()
         if self.serial:  # written with six digits, a day is known to a tenth of a second
             return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400)), said
@@ -82,7 +85,9 @@ class TimeColumn:
         codes = np.fromiter((numbers.setdefault(row, len(numbers)) for row in rows), np.int64)
         places = np.unique(codes, return_index=True)[1] + 1  # the row in which each comes first
         name, wrong = " ".join(self.columns), list[tuple[int, str]]()
-        times = dates.read([_text(row) for row in numbers], self.pattern, name, places.tolist(), wrong)[codes]
+        texts = [[text_of(cell) for cell in row] for row in numbers]
+        cells = [None if any(map(is_missing, row)) else " ".join(row) for row in texts]
+        times = dates.read(cells, self.pattern, name, places.tolist(), wrong)[codes]
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
         return times, Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
 
@@ -98,21 +103,6 @@ class TimeColumn:
             numbers = numbers.astype("datetime64[s]").astype(np.int64) / 86_400 + EXCEL_DAY
         whole = self.whole and bool((numbers == np.rint(numbers)).all())
         return numbers.astype(np.int64) if whole else numbers
-
-
-def _text(cells: tuple[Any, ...]) -> str | None:
-    """The parts of a date as text; None where one is missing."""
-    texts = [text_of(cell) for cell in cells]
-    return None if any(map(is_missing, texts)) else " ".join(texts)
-
-
-def _ticks(cells: list[Any]) -> Any:
-    """Whole numbers exactly, which float64 does not hold; None where one of them is no whole number."""
-    try:
-        ticks = [_NO_TIME if is_missing(text) else int(text) for text in map(text_of, cells)]
-    except ValueError:  # seconds with a fraction, or a cell that is no number
-        return None
-    return np.array(ticks, dtype=np.int64)
 
 
 def _since_1970(seconds: Any) -> Times:

@@ -87,7 +87,7 @@ def _table(layout: Layout, roles: Roles, kind: Kind, times: Times | None = None)
     made = {column.name: column.numbers for column in numbers}
     for name in words:
         made |= layout[name].flags()
-    roles, values = replace(roles, values=tuple(made)), np.stack(list(made.values()), axis=1)
+    roles, values = roles._replace(values=tuple(made)), np.stack(list(made.values()), axis=1)
     keys, places = _keys(layout, roles)
     if clock is not None:
         times, said = clock.read(layout)

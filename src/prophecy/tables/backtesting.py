@@ -172,13 +172,15 @@ def backtest_sources(
     with shown(progress, len(tasks), "fold") as tell:
         ours = iter(in_order(asked.solver(), tasks, jobs, tell))
     scores, paths = [], {}
-    first = next(iter(sources))
+    first, seasons = next(iter(sources)), _checks.seasons(asked.season)
     for name, cuts in plan.items():
-        source, period = sources[name], _period(sources[name], asked.season)
+        source = sources[name]
+        periods = source.series.seasons() if seasons is None else seasons
+        period = max(1, round(float(periods[0]))) if len(periods) else 1  # of simple rules and the MASE
         for fold, cut in enumerate(cuts):
             made: dict[str, Forecast | Failure] = {OURS: next(ours)}
             for title, model in others.items():
-                made[title] = _rival(title, model, source, cut, horizon, asked.level, period)
+                made[title] = _rival(title, model, source, cut, asked, period)
             for title, found in made.items():
                 scores.append(_scored(title, name, fold, source, cut, horizon, found, period))
                 if name == first and isinstance(found, Forecast):
@@ -202,22 +204,12 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
     return cuts
 
 
-def _period(source: Source, season: Season) -> int:
-    """The season simple rules and the MASE use: the first one given or suggested by the dates, else 1."""
-    given = _checks.seasons(season)
-    found = source.series.seasons() if given is None else given
-    return max(1, round(float(found[0]))) if len(found) else 1
-
-
-def _rival(
-    title: str, model: Model, source: Source, cut: int, horizon: int, level: float, season: int
-) -> Forecast | Failure:
+def _rival(title: str, model: Model, source: Source, cut: int, asked: Asked, season: int) -> Forecast | Failure:
     """A model on one fold, variable by variable; what it raises is kept, so that one model cannot stop the rest."""
+    horizon, level = asked.horizon, asked.level
     try:
-        found = [
-            _made(model(column, horizon, level, season), horizon, level, title)
-            for column in source.series.values[:cut].T
-        ]
+        given = (model(column, horizon, level, season) for column in source.series.values[:cut].T)
+        found = [_made(one, horizon, level, title) for one in given]
     except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
         return Failure(cut, error)
     if source.single:

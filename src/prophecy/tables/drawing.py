@@ -34,12 +34,12 @@ def matplotlib_figure(picture: Picture, dark: bool = False, width: float = 9.0) 
         axis.set_axisbelow(True)
         axis.spines[:].set_visible(False)
         axis.margins(x=0.01)
-        _draw(axis, panel, colours)
-        _legend(axis, named, colours)
+        _draw(axis, panel, named, colours)
     return made
 
 
-def _draw(axis: Any, panel: Panel, colours: Colours) -> None:
+def _draw(axis: Any, panel: Panel, named: set[str], colours: Colours) -> None:
+    """A panel, and a legend of what none above has named. named: what they have; it grows."""
     for band in panel.bands:
         fill = {"color": colours["forecast"], "alpha": band.alpha, "linewidth": 0}
         axis.fill_between(band.x, band.lower, band.upper, label=for_matplotlib(band.name), **fill)
@@ -66,10 +66,6 @@ def _draw(axis: Any, panel: Panel, colours: Colours) -> None:
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(matplotlib.dates.ConciseDateFormatter(locator))
         axis.xaxis.get_offset_text().set_color(colours["muted"])
-
-
-def _legend(axis: Any, named: set[str], colours: Colours) -> None:
-    """What no panel above has named."""
     handles, labels = axis.get_legend_handles_labels()
     once = {name: handle for name, handle in zip(labels, handles, strict=True) if name not in named}
     named |= {*once}
@@ -103,46 +99,40 @@ def plotly_figure(picture: Picture, dark: bool = False) -> Any:
             trace["showlegend"] = bool(trace.get("showlegend", True)) and trace["name"] not in named
             named |= {trace["name"]} if trace["showlegend"] else set()
             made.add_trace(trace, row=row, col=1)
-    made.update_layout(height=inside + ABOVE + 40, **_look(colours))
+    ink, clear = {"color": colours["ink"]}, "rgba(0,0,0,0)"
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
+    made.update_layout(
+        height=inside + ABOVE + 40,
+        template="none",
+        paper_bgcolor=colours["paper"],
+        plot_bgcolor=colours["paper"],
+        font={"family": "system-ui, sans-serif", "size": 13, **ink},
+        margin={"l": 44, "r": 34, "t": ABOVE, "b": 40},
+        hovermode="x unified",
+        hoverlabel={"bgcolor": colours["paper"], "bordercolor": colours["grid"], "font": ink},
+        legend={**legend, "bgcolor": clear, "traceorder": "normal"},
+        modebar={"orientation": "v", "bgcolor": clear, "color": colours["muted"]},
+        dragmode="zoom",
+    )
     made.update_xaxes(showgrid=False, zeroline=False, automargin=True, showticklabels=True)
     made.update_yaxes(gridcolor=colours["grid"], zeroline=False, automargin=True)
     for row, panel in enumerate(panels, start=1):
-        _axes(made, panel, {"row": row, "col": 1}, colours)
-    made.update_annotations(font={"size": 14, "color": colours["ink"]}, x=0.0, xanchor="left")
+        place, ends = {"row": row, "col": 1}, panel.limits()
+        if panel.now is not None:
+            dotted = {"color": colours["muted"], "width": 1, "dash": "dot"}
+            made.add_vline(x=_cells([panel.now])[0], line=dotted, **place)
+        if panel.threshold is not None:
+            made.add_hline(y=panel.threshold, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
+        for span in panel.spans:
+            shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
+            x0, x1 = _cells(span)
+            made.add_vrect(x0=x0, x1=x1, **shade, **place)
+        if panel.log:
+            made.update_yaxes(type="log", **place)
+        elif ends is not None:
+            made.update_yaxes(range=ends, **place)
+    made.update_annotations(font={"size": 14, **ink}, x=0.0, xanchor="left")
     return made
-
-
-def _axes(made: Any, panel: Panel, place: dict[str, int], colours: Colours) -> None:
-    if panel.now is not None:
-        made.add_vline(x=_cells([panel.now])[0], line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
-    if panel.threshold is not None:
-        made.add_hline(y=panel.threshold, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
-    for first, last in panel.spans:
-        shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
-        x0, x1 = _cells([first, last])
-        made.add_vrect(x0=x0, x1=x1, **shade, **place)
-    ends = panel.limits()
-    if panel.log:
-        made.update_yaxes(type="log", **place)
-    elif ends is not None:
-        made.update_yaxes(range=ends, **place)
-
-
-def _look(colours: Colours) -> dict[str, Any]:
-    ink, clear = {"color": colours["ink"]}, "rgba(0,0,0,0)"
-    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
-    return {
-        "template": "none",
-        "paper_bgcolor": colours["paper"],
-        "plot_bgcolor": colours["paper"],
-        "font": {"family": "system-ui, sans-serif", "size": 13, **ink},
-        "margin": {"l": 44, "r": 34, "t": ABOVE, "b": 40},
-        "hovermode": "x unified",
-        "hoverlabel": {"bgcolor": colours["paper"], "bordercolor": colours["grid"], "font": ink},
-        "legend": {**legend, "bgcolor": clear, "traceorder": "normal"},
-        "modebar": {"orientation": "v", "bgcolor": clear, "color": colours["muted"]},
-        "dragmode": "zoom",
-    }
 
 
 def _band(band: Band, colours: Colours) -> list[dict[str, Any]]:

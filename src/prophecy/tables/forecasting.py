@@ -221,13 +221,11 @@ def forecast_many(
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
     sources: dict[Key, Source | Exception] = {}
-    if is_table(data):
+    if is_table(data) or key is not None:
         sources = split(data, key, time, columns, duplicates, keep=True)
         errors = [source for source in sources.values() if isinstance(source, Exception)]
         if len(errors) == len(sources):
             raise errors[0]
-    elif key is not None:
-        raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     elif not isinstance(data, Sequence | np.ndarray | Mapping) or isinstance(data, bytes):
         raise TypeError(f"data must be a list of series, an array or a frame, got {type(data).__name__}")
     elif len(data) and all(isinstance(item, Real) for item in data):

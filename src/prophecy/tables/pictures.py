@@ -7,7 +7,6 @@ import io
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,8 +86,7 @@ class Band(NamedTuple):
     alpha: float = 0.15
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """One set of axes. now: where the past ends. spans: stretches of the axis, first and last, that are shaded.
     threshold: where a horizontal line is drawn."""
 
@@ -129,8 +127,7 @@ class Panel:
         return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else ()
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """Panels below each other, what stands above them, and remarks for a page."""
 
     title: str
