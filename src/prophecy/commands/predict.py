@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import typer
@@ -25,8 +25,6 @@ from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
 from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
-
-Array: TypeAlias = Array
 
 PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
