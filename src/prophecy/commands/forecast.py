@@ -147,7 +147,11 @@ def _solve(
             shown.add(title, units[title], answer)
 
     progress = Progress(len(units), "series")
-    for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
+    items, size = iter(left.items()), AT_ONCE if (jobs or _machine.cores()) > 1 else 1
+    # The first series comes alone and is solved here: what that loads, the processes then share.
+    for many in chain([1], repeat(size)):
+        if not (some := dict(islice(items, many))):
+            break
         try:
             note(each.many(some, jobs, progress.after(before)))
         except KeyboardInterrupt as stop:
@@ -156,15 +160,6 @@ def _solve(
         before += len(some)
     if shown.failed == len(units):
         raise ValueError("no series could be forecast")
-
-
-def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
-    """Some series at a time. The first comes alone and is solved here: what that loads, the processes then share."""
-    items = iter(units.items())
-    for many in chain([1], repeat(size)):
-        if not (some := dict(islice(items, many))):
-            return
-        yield some
 
 
 def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Regressors | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,8 +142,7 @@ class RowPredictions(NamedTuple):
     alarm: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+class Series(NamedTuple):
     """One series of a file, and what was said of each of its rows before it was seen.
 
     grid: that its times lie on; times missing on it (`filled`) are gaps. irregular: they lie on none, and rows were

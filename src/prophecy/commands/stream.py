@@ -168,10 +168,7 @@ class Loop:
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
                 say(f"line {number}: {error}; skipped")
-        self._observe(first, first + len(texts) - 1, fresh)
-
-    def _observe(self, first: int, last: int, fresh: list[tuple[int, InputLine]]) -> None:
-        found = [line for _, line in fresh]
+        found, last = [line for _, line in fresh], first + len(texts) - 1
         self.answered += len(found)
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
