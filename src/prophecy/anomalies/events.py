@@ -74,7 +74,9 @@ class Events:
                 self._open = None
             flagged_now = bool(flags[k])
             if flagged_now and self._open is None:
-                self._reopen()
+                self._open = next((event for event in self._waiting if event.flat()), None)
+                if self._open is not None:  # a flagged row that ends a flat line belongs to it
+                    self._waiting.remove(self._open)
             self._judge_waiting(row, seasons)
             before = columns[k - 1, 0] if k else self._past[-1:, 0]
             if flagged_now and self._open is None and self._is_echo(row, before):
@@ -103,12 +105,6 @@ class Events:
         self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
         return self._open
 
-    def _reopen(self) -> None:
-        """A flagged row that ends a flat line belongs to it."""
-        self._open = next((event for event in self._waiting if event.flat()), None)
-        if self._open is not None:
-            self._waiting.remove(self._open)
-
     def _judge_waiting(self, row: FollowedRow, seasons: tuple[float, ...]) -> None:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
         wanted = max(APART, round(seasons[0]) if seasons else 0)
@@ -134,7 +130,12 @@ class Events:
 
     def _close(self, event: Open, seasons: tuple[float, ...]) -> None:
         if self._lost is not None and season_is_back(self._lost, event, seasons):
-            self._end_lost_season(self._lost.number, event)
+            # `event` is where the lost season ends, and no event of its own.
+            for k, found in enumerate(self.found):
+                if found.number == self._lost.number:
+                    sentence = f"{found.sentence[:-1]}; from row {event.first} on (event {event.number}) it is back."
+                    self.found[k] = found._replace(last=event.first, sentence=sentence)
+            self._lost = None
             return
         kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
         if kind is Kind.LOST_SEASON:
@@ -146,14 +147,6 @@ class Events:
                 sentence += f" {times} events have been {worst.value:.6g}: it may stand for a missing value."
         numbers = (worst.value, worst.lower, worst.upper, worst.score, worst.alarm)
         self.found.append(Anomaly(event.number, first, last, worst.row, *numbers, kind, sentence))
-
-    def _end_lost_season(self, number: int, event: Open) -> None:
-        """The season is back: `event` is where the lost one ends, and no event of its own."""
-        for k, found in enumerate(self.found):
-            if found.number == number:
-                sentence = f"{found.sentence[:-1]}; from row {event.first} on (event {event.number}) it is back."
-                self.found[k] = found._replace(last=event.first, sentence=sentence)
-        self._lost = None
 
 
 def flagged(score: Array, alarm: Array, rate: float) -> Mask:

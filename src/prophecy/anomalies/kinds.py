@@ -139,8 +139,11 @@ def judged(event: Open, seasons: tuple[float, ...]) -> Verdict:
         sentence = f"Inside its interval, but level and noise of the last {APART} rows are rare."
         return Verdict(Kind.NOISE, sentence, event.first, event.last)
     begin = event.first if sudden else event.first - len(event.before) + ends[kind]
-    about = _about_shift if kind is Kind.SHIFT else _about_season
-    sentence = about(event, found[kind][1], period, None if sudden else begin)
+    if kind is Kind.SHIFT:
+        sentence = _about_shift(event, found[kind][1], period, None if sudden else begin)
+    else:
+        left = max(1.0 - found[kind][1], 0.0)
+        sentence = f"The season of {period} rows has {left:.0%} of its size from about row {begin or event.first} on."
     return Verdict(kind, sentence, min(begin, event.first), event.last if sudden else event.rows[-1].row)
 
 
@@ -249,11 +252,6 @@ def _about_shift(event: Open, amount: float, period: int, since: int | None) -> 
         return f"The level is {abs(amount):.4g} {'higher' if amount > 0 else 'lower'} from about row {since} on."
     level = median(values[start + min(event.long, len(event.rows) - 1) :])
     return f"The level moves by {amount:.4g}, to {level:.6g}, and stays there."
-
-
-def _about_season(event: Open, amount: float, period: int, since: int | None) -> str:
-    left = max(1.0 - amount, 0.0)
-    return f"The season of {period} rows has {left:.0%} of its size from about row {since or event.first} on."
 
 
 def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:

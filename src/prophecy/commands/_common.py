@@ -25,7 +25,6 @@ FIRST, EVERY = 5.0, 20.0  # seconds until the first line about progress, and bet
 CLOSED = "stdin is closed; pipe values into the command, or name a file"
 """What a command says where whoever started it has closed its input."""
 
-
 EXTRAS = {"openpyxl": "excel", "dask": "dask", "distributed": "dask"} | dict.fromkeys(
     ("fastapi", "starlette", "uvicorn", "websockets"), "service"
 )
@@ -119,10 +118,6 @@ class Progress:
         if self._shown and 0 < done < self._total and waited >= self._next:
             self._next = waited + EVERY
             left = waited * (self._total - done) / done
-            say(f"{done:,} of {self._total:,} {self._unit}, about {_span(left)} left")
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+            span = f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
+            span = f"{max(1, round(left))} s" if left < 90 else span
+            say(f"{done:,} of {self._total:,} {self._unit}, about {span} left")

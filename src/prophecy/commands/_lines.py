@@ -137,7 +137,11 @@ class Csv(LineReader):
             self._choose(kinds)
         if not self.settled or not names:
             return False
-        self._find(names)
+        wanted = {role: name for role, name in self._asked() if not name.isdigit()}
+        for name in wanted.values():
+            if name not in names:
+                raise ValueError(f"no column {name!r}; the header has {', '.join(names)[:500]}")
+        self.places |= {role: names.index(name) for role, name in wanted.items()}
         taken = {self.places.get("key"), self.places.get("time")}
         free = {name: cell for place, (name, cell) in enumerate(zip(names, cells, strict=True)) if place not in taken}
         if self.column is None:
@@ -156,13 +160,6 @@ class Csv(LineReader):
         if len(free) > 1:
             which = f"field {free[-1] + 1} of {len(kinds)} is predicted"
             self.notes.append(f"no header: {which}; --column {free[0] + 1} chooses another by its number")
-
-    def _find(self, names: Sequence[str]) -> None:
-        wanted = {role: name for role, name in self._asked() if not name.isdigit()}
-        for name in wanted.values():
-            if name not in names:
-                raise ValueError(f"no column {name!r}; the header has {', '.join(names)[:500]}")
-        self.places |= {role: names.index(name) for role, name in wanted.items()}
 
     def read(self, text: str) -> InputLine:
         """What a line holds; ValueError for one without a number."""

@@ -12,8 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,6 @@ from prophecy import _files, _interrupts
 from prophecy._arrays import Array
 from prophecy.frames.columns import Hints
 from prophecy.frames.times import Times
-
-Array: TypeAlias = Array
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -72,13 +69,16 @@ def _opened(path: Path, kind: str, schema: Any) -> Any:
 
 
 def _csv_text(table: Any) -> memoryview:
-    """A table as CSV; text is quoted only where there is some that needs it, and dates have no more digits than they
-    need."""
+    """A table as CSV; text is quoted only where there is some that needs it, and moments without a zone have no more
+    digits than they need."""
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    dated = [_dates(column) if pa.types.is_timestamp(column.type) else column for column in table.columns]
-    table = pa.table(dated, names=table.column_names)
+    columns = table.columns
+    for place, column in enumerate(columns):
+        if pa.types.is_timestamp(column.type) and column.type.tz is None:
+            columns[place] = pa.array(Times(column.to_numpy()).texts(), pa.string())
+    table = pa.table(columns, names=table.column_names)
     for quoting in ("none", "needed"):
         buffer = pa.BufferOutputStream()
         options = arrow.WriteOptions(include_header=False, quoting_style=quoting)
@@ -88,13 +88,6 @@ def _csv_text(table: Any) -> memoryview:
             continue
         return memoryview(buffer.getvalue())
     raise ValueError("a table with binary columns cannot be written as CSV; use --out FILE.parquet")
-
-
-def _dates(column: Any) -> Any:
-    """Moments without a zone as text: days, or times of day as precise as they are; others as they are."""
-    import pyarrow as pa
-
-    return column if column.type.tz is not None else pa.array(Times(column.to_numpy()).texts(), pa.string())
 
 
 def as_table(columns: Mapping[str, Any]) -> Any:
@@ -181,13 +174,11 @@ class Journal:
         self._held.enter_context(_interrupts.held())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *more: Any) -> None:
         if self.path is not None and (kind is None or issubclass(kind, Exception)):
             self.path.unlink(missing_ok=True)
         with contextlib.suppress(KeyboardInterrupt):  # all is done
-            self._held.__exit__(kind, error, trace)
+            self._held.__exit__(kind, *more)
 
 
 def _line(what: Any) -> bytes:

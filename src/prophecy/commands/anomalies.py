@@ -33,11 +33,6 @@ class Watch:
         self.columns = {**said._asdict(), "flagged": self.flags.astype(np.float64), "event": numbers}
         self.count = int(self.flags.sum())
 
-    def noticed(self, first: int, last: int) -> str:
-        """The time of the first flagged row of some, or its number."""
-        row = next((row for row in range(first, last + 1) if self.flags[row]), last)
-        return f"{row}" if self.series.times is None else self.series.times.text(row)
-
     def panels(self) -> list[Panel]:
         """Some of the rows, with every flagged row in its place, and the score of each row below it."""
         series, marked = self.series, np.flatnonzero(self.flags)[:POINTS]
@@ -105,6 +100,7 @@ def _rows(watches: list[Watch]) -> list[list[str]]:
     ranked = sorted(events, key=lambda pair: (-pair[1].score, -pair[1].alarm))[:MOST]
     for watch, event in sorted(ranked, key=lambda pair: (pair[0].series.title, pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
-        when = watch.noticed(event.first, event.row)
+        row = next((row for row in range(event.first, event.row) if watch.flags[row]), event.row)
+        when = f"{row}" if watch.series.times is None else watch.series.times.text(row)
         lines.append([f"{event.number}", watch.series.title, rows, when, event.kind, event.sentence])
     return lines

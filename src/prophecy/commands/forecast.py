@@ -147,7 +147,11 @@ def _solve(
             shown.add(title, units[title], answer)
 
     progress = Progress(len(units), "series")
-    for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
+    items, size = iter(left.items()), AT_ONCE if (jobs or _machine.cores()) > 1 else 1
+    # The first series comes alone and is solved here: what that loads, the processes then share.
+    for many in chain([1], repeat(size)):
+        if not (some := dict(islice(items, many))):
+            break
         try:
             note(each.many(some, jobs, progress.after(before)))
         except KeyboardInterrupt as stop:
@@ -158,20 +162,18 @@ def _solve(
         raise ValueError("no series could be forecast")
 
 
-def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
-    """Some series at a time. The first comes alone and is solved here: what that loads, the processes then share."""
-    items = iter(units.items())
-    for many in chain([1], repeat(size)):
-        if not (some := dict(islice(items, many))):
-            return
-        yield some
-
-
-def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Any]:
+def read(file: str, asked: Hints, context: int, known: Path | None = None) -> tuple[Collected, Regressors | None]:
     """The series of a file, and regressors of another where there is one; what was assumed is said."""
     found = collect(open_table(file, asked), context)
     say(f"{Path(file).name}: {words(found)}")
-    return found, None if known is None else _read_known(known, asked, found)
+    if known is None:
+        return found, None
+    # By time (and key, where it has that column) beside every series.
+    regressors = Regressors(known, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
+    table, _ = regressors.table(next(iter(found.sources.values())))
+    facts = ", ".join([f"{len(table.values):,} rows", *table.notes])
+    say(f"{known.name}: {facts}; regressors {', '.join(table.roles.values)}")
+    return found, regressors
 
 
 def words(found: Collected) -> str:
@@ -192,15 +194,6 @@ def units_of(found: Collected, joint: bool) -> dict[str, Source]:
         for source in found.sources.values()
         for name, one in source.by_column().items()
     }
-
-
-def _read_known(path: Path, asked: Hints, found: Collected) -> Regressors:
-    """Regressors of another file, by time (and key, where it has that column) beside every series."""
-    made = Regressors(path, replace(asked, columns=(), time=None, key=(), header=None, sheet=None))
-    known, _ = made.table(next(iter(found.sources.values())))
-    facts = ", ".join([f"{len(known.values):,} rows", *known.notes])
-    say(f"{path.name}: {facts}; regressors {', '.join(known.roles.values)}")
-    return made
 
 
 def _text(mean: float, lower: float, upper: float) -> str:

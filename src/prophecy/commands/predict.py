@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import typer
@@ -25,8 +24,6 @@ from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
 from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
-
-Array: TypeAlias = Array
 
 PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
@@ -145,8 +142,7 @@ class RowPredictions(NamedTuple):
     alarm: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+class Series(NamedTuple):
     """One series of a file, and what was said of each of its rows before it was seen.
 
     grid: that its times lie on; times missing on it (`filled`) are gaps. irregular: they lie on none, and rows were

@@ -168,10 +168,7 @@ class Loop:
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
                 say(f"line {number}: {error}; skipped")
-        self._observe(first, first + len(texts) - 1, fresh)
-
-    def _observe(self, first: int, last: int, fresh: list[tuple[int, InputLine]]) -> None:
-        found = [line for _, line in fresh]
+        found, last = [line for _, line in fresh], first + len(texts) - 1
         self.answered += len(found)
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
@@ -229,8 +226,11 @@ def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
     pieces: list[bytes] = []
     kept, begins = 0, True
     while data := _read(file):
-        if begins:
-            _check_text(data)
+        kind = None if not begins else "UTF-16 text" if data.startswith(UTF_16) else other_than_text(data)
+        if kind is not None:
+            raise ValueError(
+                f"the input is {kind}, and a stream has lines of UTF-8; `prophecy predict` reads such files"
+            )
         *whole, rest = data.split(b"\n")
         if whole:
             whole[0] = b"".join([*pieces, whole[0][: LONGEST_LINE + 1 - kept]])
@@ -246,13 +246,6 @@ def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
 def _read(file: Any) -> bytes:
     with _interrupts.waiting():
         return file.read1(READ)  # type: ignore[no-any-return]
-
-
-def _check_text(head: bytes) -> None:
-    """Refuse what has no lines."""
-    kind = "UTF-16 text" if head.startswith(UTF_16) else other_than_text(head)
-    if kind is not None:
-        raise ValueError(f"the input is {kind}, and a stream has lines of UTF-8; `prophecy predict` reads such files")
 
 
 def _text(raw: bytes) -> str:

@@ -86,10 +86,10 @@ def faults(db: sqlite3.Connection) -> list[str]:
         else:
             found.append(f"its fact {str(name)[:40]!r} is not as made")
     found += [f"it lacks its {name}" for name in _FACTS if name not in known]
-    return found or [*_number_faults(db, known), *_other_faults(db)]
+    return found or list(_contradictions(db, known))
 
 
-def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
+def _contradictions(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
     first, last = known["first"], known["last"]
     count, least, most = db.execute("SELECT count(*), min(batch), max(batch) FROM log").fetchone()
     if count != last - first + 1 or (count and (least, most) != (first, last)):
@@ -106,9 +106,6 @@ def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[st
             yield f"the numbers of its {table} are counted from {next_one!r} on, and {most} is used"
     if used:
         yield "it counts what it does not have"
-
-
-def _other_faults(db: sqlite3.Connection) -> Iterable[str]:
     bad = db.execute(
         "SELECT number FROM events WHERE NOT (number > 0 AND typeof(stream) = 'integer' AND typeof(place) = 'integer' "
         f"AND place >= 0 AND (time IS NULL OR typeof(time) = 'real' AND abs(time) <= {LARGEST_TIME}) "

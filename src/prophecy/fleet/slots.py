@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prophecy import _machine
 from prophecy._arrays import Array, Counts
 from prophecy.fleet.answers import ANSWER, DATES, LATE, MISSING, NO_TIMES, RAW, REPEATED, ROW, TAKEN, stamps_of
-from prophecy.fleet.states import RECENT, YOUNG, State, head, pack, unpack
+from prophecy.fleet.states import HEAD, MAGIC, RECENT, YOUNG, State, pack, unpack
 from prophecy.streams import rows as arrays
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import MOST, RING
@@ -137,7 +137,7 @@ class Slots:
         # Taking in the rows again is cheap where they are few and passed over few places of the grid.
         few = 0 < count <= YOUNG and self._records["count"][slot] <= 2 * YOUNG
         young = few and not late and self._clocks["irregular"][slot] == 0
-        made = head(count, late, timed, self.stamps[slot] == DATES, not young)
+        made: State = {"head": np.array([(MAGIC, count, late, timed, self.stamps[slot] == DATES, not young)], HEAD)}
         if young:
             rows = self._recent[slot, :count].view(ROW)
             return pack(made | {"value": rows["value"], "time": rows["time"] if timed else _EMPTY})

@@ -38,10 +38,6 @@ LAYOUT = hashlib.sha256(repr([HEAD.descr, [part.descr for part in PARTS[True].va
 State = dict[str, NDArray[Any]]
 
 
-def head(rows: int, late: bool, timed: bool, dated: bool, grown: bool) -> State:
-    return {"head": np.array([(MAGIC, rows, late, timed, dated, grown)], HEAD)}
-
-
 def pack(state: State) -> bytes:
     data = b"".join(part.tobytes() for part in state.values())
     return data + struct.pack("<I", zlib.crc32(data))

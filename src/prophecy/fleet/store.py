@@ -123,7 +123,15 @@ class Store:
         run("COMMIT")
         self._check_foreign()
         if not new:
-            self._check_whole()
+            # Facts, log or events that contradict each other refuse the file; streams that do are set aside.
+            faults = check.faults(self._db)
+            if faults:
+                raise ValueError(f"{self.name} is damaged: {'; '.join(faults[:5])}; {check.WAY_OUT}")
+            bad = check.odd_streams(self._db, self.last_batch())
+            bad |= check.odd_in_log(self._db, ((batch, rows) for batch, rows, _ in self.batches()), bad)
+            if bad:
+                with self.transaction():
+                    self.set_aside(bad)
 
     def _check_foreign(self) -> None:
         found = list(self._db.execute("SELECT type, name, tbl_name, sql, rootpage FROM sqlite_master"))
@@ -139,17 +147,6 @@ class Store:
         odd = check.odd_schema(found)
         if odd:
             raise ValueError(f"{self.name} is damaged or was changed by somebody else: {', '.join(odd)} is not as made")
-
-    def _check_whole(self) -> None:
-        """Refuse a file whose facts, log or events contradict each other; set aside the streams that do."""
-        faults = check.faults(self._db)
-        if faults:
-            raise ValueError(f"{self.name} is damaged: {'; '.join(faults[:5])}; {check.WAY_OUT}")
-        bad = check.odd_streams(self._db, self.last_batch())
-        bad |= check.odd_in_log(self._db, ((batch, rows) for batch, rows, _ in self.batches()), bad)
-        if bad:
-            with self.transaction():
-                self.set_aside(bad)
 
     def close(self) -> None:
         self._db.close()

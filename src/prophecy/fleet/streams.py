@@ -5,8 +5,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,7 @@ from prophecy.fleet.states import LAYOUT
 from prophecy.fleet.store import Store
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(NamedTuple):
     """How often the log of a file is shortened, and how far."""
 
     per_save: int = 512  # rows for each stream saved: a row replayed costs 4 µs, a state written 250 µs
@@ -57,7 +55,16 @@ class Streams:
         self._durable, self._process = path is not None, os.getpid()
         self._store: Store | None = Store(path, create, layout=LAYOUT, dt=dt, level=0.9 if level is None else level)
         try:
-            self._dt, self.level = self._agreed(dt=dt, level=level)
+            if self.store.fact("layout") != LAYOUT:
+                raise ValueError(
+                    f"{self.store.name} was written by a version whose streams are laid out otherwise; use it"
+                )
+            self._dt, self.level = self.store.fact("dt"), self.store.fact("level")
+            for name, asked, made in (("dt", dt, self._dt), ("level", level, self.level)):
+                if asked not in (None, made):
+                    raise ValueError(
+                        f"{self.store.name} was made with {name}={made}, and is opened with {name}={asked}"
+                    )
             self._recover()
         except BaseException:
             self._store.close()
@@ -100,17 +107,6 @@ class Streams:
         except BaseException:
             self._stale = self._durable
             raise
-
-    def _agreed(self, **asked: float | None) -> list[Any]:
-        """What the file was made with, which must be what is asked for, if anything is."""
-        store = self.store
-        if store.fact("layout") != LAYOUT:
-            raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
-        made = {name: store.fact(name) for name in asked}
-        for name, one in asked.items():
-            if one not in (None, made[name]):
-                raise ValueError(f"{store.name} was made with {name}={made[name]}, and is opened with {name}={one}")
-        return [*made.values()]
 
     def _recover(self) -> None:
         """Forget what is in memory, and take in again what the log has and the saved states lack; the answers must be
@@ -172,7 +168,11 @@ class Streams:
             events = self._note_events(rows, *taken)
             if self._durable:
                 store.append(held.batch, rows, note)
-                self._save_some(len(rows))
+                # The streams whose states are oldest are saved, a few after each batch.
+                self._owed += len(rows) / self._log.per_save
+                if self._owed >= 1.0:
+                    self._save(int(self._owed))
+                    self._owed %= 1.0
         return events
 
     def _turn(self, keys: list[str], timed: bool, rows: NDArray[np.void], steps: int) -> Counts:
@@ -229,13 +229,6 @@ class Streams:
             kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
             numbers[places] = self.store.events.note(rows[places], before[places].tolist(), kinds)
         return numbers
-
-    def _save_some(self, rows: int) -> None:
-        """Save the streams whose states are oldest, a few after each batch."""
-        self._owed += rows / self._log.per_save
-        if self._owed >= 1.0:
-            self._save(int(self._owed))
-            self._owed %= 1.0
 
     def _save(self, count: int) -> None:
         """Save so many streams, those whose states are oldest, and forget the log before them."""

@@ -162,7 +162,13 @@ def _values(app: FastAPI, core: Core) -> None:
         asked: Asked,
         answers: Annotated[str, Query(description="rows, columns or none", pattern="^(rows|columns|none)$")] = "rows",
     ) -> Response:
-        reader = _reader(request)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise Problem(415, "compressed bodies are not read", "send the body as it is")
+        if kind not in READERS:
+            way_out = "send the header Content-Type: application/json, application/x-ndjson or text/csv"
+            raise Problem(415, f"the body's type is {kind[:60] or 'not given'}", way_out)
+        reader = READERS[kind]
         sent = await _body(request, core)
         if asked.name is not None:
             check_key(asked.name, core.settings, field="name")
@@ -196,16 +202,6 @@ def _values(app: FastAPI, core: Core) -> None:
     ) -> Response:
         read = core.backlog.read(since, limit, None if key is None else frozenset(key))
         return _json({"columns": read.columns, "cursor": read.after, "boot": core.backlog.boot, "missed": read.missed})
-
-
-def _reader(request: Request) -> Reader:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise Problem(415, "compressed bodies are not read", "send the body as it is")
-    if kind not in READERS:
-        way_out = "send the header Content-Type: application/json, application/x-ndjson or text/csv"
-        raise Problem(415, f"the body's type is {kind[:60] or 'not given'}", way_out)
-    return READERS[kind]
 
 
 async def _body(request: Request, core: Core) -> bytes:

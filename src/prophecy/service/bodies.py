@@ -54,17 +54,6 @@ class Batch:
             return self.times
         return np.round(self.times * 1e6).astype(np.int64).astype("datetime64[us]")
 
-    def part(self, begin: int, end: int) -> "Batch":
-        times = None if self.times is None else self.times[begin:end]
-        return Batch(self.keys[begin:end], times, self.values[begin:end], self.dated)
-
-
-def merged(batches: Sequence[Batch]) -> Batch:
-    times = [batch.times for batch in batches if batch.times is not None]
-    keys = [key for batch in batches for key in batch.keys]
-    values = np.concatenate([batch.values for batch in batches])
-    return Batch(keys, np.concatenate(times) if times else None, values, batches[0].dated)
-
 
 @dataclass(frozen=True)
 class BodyNames:

@@ -42,15 +42,11 @@ def part(name: str) -> Part:
     package, folder = ("plotly", "package_data") if name == PLOTLY else ("prophecy.service", "page")
     plain = (resources.files(package) / folder / name).read_bytes()
     if name == "index.html":
-        plain = plain.replace(b"<!-- styles -->", _taken().encode())
+        # Elements under the ids by which Plotly's script asks for its map styles; it would add them as an inline
+        # <style> otherwise, which the page's policy refuses with a message in the console.
+        ids = dict.fromkeys(re.findall(rb'getElementById\("([0-9a-f]{64})"\)', part(PLOTLY).plain))
+        plain = plain.replace(b"<!-- styles -->", b"".join(b'<meta id="%b">' % one for one in ids))
     return Part(plain, gzip.compress(plain, 6, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:16]}"')
-
-
-def _taken() -> str:
-    """Elements under the ids by which Plotly's script asks for its map styles; it would add them as an inline <style>
-    otherwise, which the page's policy refuses with a message in the console."""
-    found = re.findall(rb'getElementById\("([0-9a-f]{64})"\)', part(PLOTLY).plain)
-    return "".join(f'<meta id="{one.decode()}">' for one in dict.fromkeys(found))
 
 
 def answer(name: str, headers: Mapping[str, str]) -> Response:

@@ -36,7 +36,29 @@ def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     check_size(max(body.count(b"\n"), body.count(b"\r")) // 2, settings)
     _check_form(body)
     try:
-        return _batch(body, asked, settings)
+        table = open_table(body, hints(asked))
+        roles, width, times = table.roles, len(table.roles.values), table.times
+        check_size(table.values.size, settings)
+        order, met, dated = np.arange(len(table.values)), dict[str, int](), False
+        keys = [table.keys[code] for code in table.codes]
+        if times is not None:
+            dated = times.dates
+            when = times.ticks / times.per_second if dated else times.values
+            order, _, met = ordered(np.column_stack([table.codes, table.values]), times, True, ADDRESS)
+            if not len(order):
+                raise ValueError("no row has a time; correct the column, or leave it out")
+            for place in (order[0], order[-1]) if dated else ():
+                check_date(float(when[place]), int(place) + 2, asked.time)
+        used = {keys[row] for row in order}
+        series = {key: _series(key, roles.values, roles.key, asked, settings) for key in used}
+        return Batch(
+            [name for row in order for name in series[keys[row]]],
+            None if times is None else np.repeat(when[order], width),
+            table.values[order].ravel(),
+            dated,
+            np.repeat(order + 2, width).tolist(),
+            (*table.notes, *said({**met, "several": 0})),
+        )
     except ValueError as error:
         raise refused(error) from None
 
@@ -50,31 +72,6 @@ def _check_form(body: bytes) -> None:
     wide = [line for line in body.splitlines() if len(line) > COLUMNS]
     if any(line.count(mark) >= COLUMNS for line in wide for mark in (b",", b";", b"|", b"\t", b" ")):
         raise Problem(413, f"the table has more than {COLUMNS} columns", "put series into rows: key, time, value")
-
-
-def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
-    table = open_table(body, hints(asked))
-    roles, width, times = table.roles, len(table.roles.values), table.times
-    check_size(table.values.size, settings)
-    order, met, dated = np.arange(len(table.values)), dict[str, int](), False
-    keys = [table.keys[code] for code in table.codes]
-    if times is not None:
-        dated = times.dates
-        when = times.ticks / times.per_second if dated else times.values
-        order, _, met = ordered(np.column_stack([table.codes, table.values]), times, True, ADDRESS)
-        if not len(order):
-            raise ValueError("no row has a time; correct the column, or leave it out")
-        for place in (order[0], order[-1]) if dated else ():
-            check_date(float(when[place]), int(place) + 2, asked.time)
-    series = {key: _series(key, roles.values, roles.key, asked, settings) for key in {keys[row] for row in order}}
-    return Batch(
-        [name for row in order for name in series[keys[row]]],
-        None if times is None else np.repeat(when[order], width),
-        table.values[order].ravel(),
-        dated,
-        np.repeat(order + 2, width).tolist(),
-        (*table.notes, *said({**met, "several": 0})),
-    )
 
 
 def _series(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from prophecy.service.bodies import Batch, merged
+from prophecy.service.bodies import Batch
 from prophecy.service.errors import Problem, again, stopping
 from prophecy.service.live import Backlog
 from prophecy.service.settings import Settings
@@ -166,8 +166,11 @@ class Writer:
                 self._check_keys(waiting.batch.keys)
                 if waiting.end < len(waiting.batch):
                     self._fleet.check(waiting.batch.keys, waiting.batch.values, waiting.batch.moments())
-        batch = merged([waiting.batch.part(waiting.done, waiting.end) for waiting in turn])
-        answers = self._fleet.observe_some(batch.keys, batch.values, batch.moments(), self._settings.slice_steps)
+        parts = [(waiting.batch, slice(waiting.done, waiting.end)) for waiting in turn]  # all with times, or none
+        keys = [key for batch, some in parts for key in batch.keys[some]]
+        values = np.concatenate([batch.values[some] for batch, some in parts])
+        times = None if parts[0][0].times is None else np.concatenate([one.moments()[some] for one, some in parts])
+        answers = self._fleet.observe_some(keys, values, times, self._settings.slice_steps)
         self._numbered += len(answers)
         raised = self._fleet.events(self._event, len(answers)) if np.any(answers.event) else []
         self._event = max(self._event, *answers.event.tolist())
