@@ -11,12 +11,8 @@ import inspect
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prophecy import __version__, _interrupts
-
-if TYPE_CHECKING:
-    import typer
 
 COMMANDS = ("forecast", "anomalies", "backtest", "equations", "predict", "stream", "serve", "state", "reproduce")
 """In the order of the help page: what newcomers look for comes first. Each is a function in the module of its name."""
@@ -57,18 +53,13 @@ def _main() -> None:
     asked = [name for name in COMMANDS if name in sys.argv[1:2]]
     for name in asked or COMMANDS:
         if asked or "_PROPHECY_COMPLETE" in os.environ:
-            _register(app, name)
+            module = importlib.import_module(f"prophecy.commands.{name}")
+            command, context = getattr(module, name), getattr(module, "CONTEXT", None)
+            summary, _, below = (inspect.getdoc(command) or "").partition("\n\n")
+            app.command(name, help=summary, epilog=epilog(below), context_settings=context)(command)
         else:  # the page that lists them needs their first sentences alone
             app.command(name, help=_summary(name))(lambda: None)
     app()
-
-
-def _register(app: typer.Typer, name: str) -> None:
-    module = importlib.import_module(f"prophecy.commands.{name}")
-    function = getattr(module, name)
-    summary, _, below = (inspect.getdoc(function) or "").partition("\n\n")
-    context = getattr(module, "CONTEXT", None)
-    app.command(name, help=summary, epilog=epilog(below), context_settings=context)(function)
 
 
 def epilog(text: str) -> str:

@@ -101,7 +101,16 @@ def init_s4d_(
     """
     if not isinstance(basis, Basis):
         raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; use prophecy.legt or prophecy.fout")
-    modes = _diagonal_modes(log_dt, log_A_real, A_imag, C, input)
+    if log_A_real.ndim != 2:
+        raise ValueError(f"log_A_real must have shape (channels, modes), got {tuple(log_A_real.shape)}")
+    channels, modes = log_A_real.shape
+    both = [("C", C)] + ([] if input is None else [("input", input)])
+    shapes = [(name, one, (channels, modes) if one.is_complex() else (channels, modes, 2)) for name, one in both]
+    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), *shapes):
+        if tuple(tensor.shape) != shape:
+            raise ValueError(
+                f"{name} must have shape {shape} beside log_A_real {(channels, modes)}, got {tuple(tensor.shape)}"
+            )
     system = next_value(basis, dt, rule=rule, memory=discretize.zoh)
     _need_skip(D, system.D)
     rates = _rates(basis, modes)
@@ -226,20 +235,6 @@ def _rates(basis: Basis, modes: int) -> Array:
         )
     # Rounding can split a pair of fast LegT modes into two real ones, one too many: the fit does without the fastest.
     return rates[np.argsort(-rates.real)][:modes]
-
-
-def _diagonal_modes(log_dt: Tensor, log_A_real: Tensor, A_imag: Tensor, C: Tensor, input: Tensor | None) -> int:
-    if log_A_real.ndim != 2:
-        raise ValueError(f"log_A_real must have shape (channels, modes), got {tuple(log_A_real.shape)}")
-    channels, modes = log_A_real.shape
-    both = [("C", C)] + ([] if input is None else [("input", input)])
-    shapes = [(name, one, (channels, modes) if one.is_complex() else (channels, modes, 2)) for name, one in both]
-    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), *shapes):
-        if tuple(tensor.shape) != shape:
-            raise ValueError(
-                f"{name} must have shape {shape} beside log_A_real {(channels, modes)}, got {tuple(tensor.shape)}"
-            )
-    return modes
 
 
 def _need_skip(D: Tensor | None, value: float) -> None:

@@ -152,7 +152,9 @@ class ProphecySSM(Layer):
         tick = (self.log_tick[:1] if self._tied() else self.log_tick).exp()
         if scale is not None:
             tick = tick * self._steps(scale)
-        return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
+        lower = torch.tril(self.rotation, -1)
+        G = lower - lower.mT - self.edges @ self.edges.mT + self.gains @ self.gains.mT
+        return memory.discretised(self.rule, G, self.input, tick)
 
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
         """One that does not learn is formed once, and again when one of its tensors was changed or replaced."""
