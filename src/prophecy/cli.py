@@ -32,9 +32,6 @@ def _main() -> None:
     if sys.stdout is None or sys.stderr is None:  # closed by the parent process: discard what is written
         nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
-    if sys.argv[1:] == ["--version"]:
-        print(f"prophecy {__version__}")  # without loading the commands
-        return
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training.",

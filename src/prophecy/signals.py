@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
 from prophecy import _checks
-from prophecy._arrays import Array
+from prophecy._arrays import Array, Reals
 
 SAMPLES, DT = 10_000, 1e-3  # the paper's length of a signal, and its step in seconds
 
@@ -242,9 +241,7 @@ def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -
     return rows
 
 
-def _drawn(
-    functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], NDArray[Any]]
-) -> Array:
+def _drawn(functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], Reals]) -> Array:
     """What each function is drawn as, from a generator of its own and the points x of [0, 1]: (functions, …)."""
     _checks.whole("functions", functions)
     x = np.linspace(0.0, 1.0, _checks.whole("samples", samples))

@@ -312,11 +312,9 @@ class ContextSSM(nn.Module):
     True
     """
 
-    BASES = ("none", "copy", "construction")
-
     def __init__(self, memory: Layer, solver: Solver, *, base: str = "copy") -> None:
         super().__init__()
-        _checks.choice("base", base, self.BASES)
+        _checks.choice("base", base, ("none", "copy", "construction"))
         for name, given, kind in (("memory", memory, Layer), ("solver", solver, Solver)):
             if not isinstance(given, kind):
                 example = "ProphecySSM(…)" if kind is Layer else "RLS()"
