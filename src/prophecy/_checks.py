@@ -144,8 +144,7 @@ def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any], offset: int =
         bad = first_bad(array, offset)
         way_out = "drop or fill gaps first, or use a Predictor with gaps='hold'" if "nan" in bad else "drop it first"
         raise ValueError(f"{name} must be finite, got {bad}; {way_out}")
-    if max(-low, high) > limit:
-        worst = max(-low, high)
+    if (worst := max(-low, high)) > limit:
         raise ValueError(f"{name} holds {worst:.3g}, beyond the ±{limit:.3g} that {dtype} can square; rescale the data")
 
 

@@ -11,12 +11,8 @@ import inspect
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prophecy import __version__, _interrupts
-
-if TYPE_CHECKING:
-    import typer
 
 COMMANDS = ("forecast", "anomalies", "backtest", "equations", "predict", "stream", "serve", "state", "reproduce")
 """In the order of the help page: what newcomers look for comes first. Each is a function in the module of its name."""
@@ -36,9 +32,6 @@ def _main() -> None:
     if sys.stdout is None or sys.stderr is None:  # closed by the parent process: discard what is written
         nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
-    if sys.argv[1:] == ["--version"]:
-        print(f"prophecy {__version__}")  # without loading the commands
-        return
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training.",
@@ -57,18 +50,13 @@ def _main() -> None:
     asked = [name for name in COMMANDS if name in sys.argv[1:2]]
     for name in asked or COMMANDS:
         if asked or "_PROPHECY_COMPLETE" in os.environ:
-            _register(app, name)
+            module = importlib.import_module(f"prophecy.commands.{name}")
+            command, context = getattr(module, name), getattr(module, "CONTEXT", None)
+            summary, _, below = (inspect.getdoc(command) or "").partition("\n\n")
+            app.command(name, help=summary, epilog=epilog(below), context_settings=context)(command)
         else:  # the page that lists them needs their first sentences alone
             app.command(name, help=_summary(name))(lambda: None)
     app()
-
-
-def _register(app: typer.Typer, name: str) -> None:
-    module = importlib.import_module(f"prophecy.commands.{name}")
-    function = getattr(module, name)
-    summary, _, below = (inspect.getdoc(function) or "").partition("\n\n")
-    context = getattr(module, "CONTEXT", None)
-    app.command(name, help=summary, epilog=epilog(below), context_settings=context)(function)
 
 
 def epilog(text: str) -> str:

@@ -126,7 +126,8 @@ def next_value(
     if rule == "twice":
         if memory is not discretize.bilinear:
             raise ValueError("rule 'twice' is the bilinear rule applied twice (App. C.2); leave memory at bilinear")
-        C, D = _discretised_readout(rate, dt)
+        # The bilinear rule for the readout too (App. C.2): C̃ = C (I - dt/2 A)⁻¹ and D̃ = D + C B̄/2.
+        C, D = np.linalg.solve((np.eye(rate.order) - dt / 2 * rate.A).T, C), D + float(C @ pair.B) / 2
         gain = 1 - D * dt / 2
     else:
         gain = _ramp_gain(basis, C, D, pair, dt, memory)
@@ -135,7 +136,17 @@ def next_value(
         share = 1 - dt / 2 * float(rate.D + C @ (pair.B + pair.shift))
         ends = Readout((C + C @ pair.A) * dt / 2 / share, (1 + D * dt / 2) / share)
         return System(A=pair.A, B=pair.B, C=ends.C, D=ends.D, dt=dt, derivative=Readout(C, D))
-    _refuse_pole(basis, dt, rule, gain)
+    where = f"order {basis.order} with dt/window {dt / basis.timescale:.3g}"
+    if rule == "euler" and gain <= 0:
+        raise ValueError(
+            f"{where}: rule 'euler' would follow a ramp with {gain:.3g} of its slope, the wrong way; "
+            "use a longer window, a smaller order or rule='trapezoid'"
+        )
+    if rule != "euler" and abs(gain) < SMALLEST_GAIN:
+        raise ValueError(
+            f"{where} sits near the trapezoid rule's pole (LegT: N²·dt/window = 2): it would divide by {gain:.2g}; "
+            "use another window, a smaller order or memory=prophecy.discretize.backward"
+        )
     divisor = 1.0 if rule == "euler" else gain
     slope = Readout(C / gain, D / gain)
     return System(A=pair.A, B=pair.B, C=dt * C / divisor, D=1 + dt * D / divisor, dt=dt, derivative=slope)
@@ -159,23 +170,3 @@ def _ramp_gain(
             "not hold constants; use a longer window, a smaller order or memory=discretize.bilinear"
         )
     return float(dt * (C @ np.linalg.solve(remains, -pair.A @ constant)))
-
-
-def _discretised_readout(rate: Continuous, dt: float) -> Readout:
-    """C̃ = C (I - dt/2 A)⁻¹ and D̃ = D + C B̄/2, the bilinear rule applied to the readout too (App. C.2)."""
-    C = np.linalg.solve((np.eye(rate.order) - dt / 2 * rate.A).T, rate.C)
-    return Readout(C, rate.D + float(rate.C @ discretize.bilinear(rate.A, rate.B, dt).B) / 2)
-
-
-def _refuse_pole(basis: Basis, dt: float, rule: str, gain: float) -> None:
-    where = f"order {basis.order} with dt/window {dt / basis.timescale:.3g}"
-    if rule == "euler" and gain <= 0:
-        raise ValueError(
-            f"{where}: rule 'euler' would follow a ramp with {gain:.3g} of its slope, the wrong way; "
-            "use a longer window, a smaller order or rule='trapezoid'"
-        )
-    if rule != "euler" and abs(gain) < SMALLEST_GAIN:
-        raise ValueError(
-            f"{where} sits near the trapezoid rule's pole (LegT: N²·dt/window = 2): it would divide by {gain:.2g}; "
-            "use another window, a smaller order or memory=prophecy.discretize.backward"
-        )

@@ -105,20 +105,15 @@ def polynomial_response(A: Array, B: Array, samples: float, degree: int) -> Arra
     time is a triangular matrix S with ones on its diagonal, p(k - 1) = S p(k), so that the states X of all inputs obey
     X = B p(0)ᵀ + A X Sᵀ: one solve with I - A per column.
     """
-    shift = _shift(2.0 / samples, degree)
+    # S with P_i(x - step) = Σ_l S_il P_l(x): a projection by Gauss quadrature, exact for these degrees.
+    nodes, weights = legendre.leggauss(degree + 1)
+    here, back = legendre.legvander(nodes, degree), legendre.legvander(nodes - 2.0 / samples, degree)
+    shift = np.tril((back.T * weights) @ here * (np.arange(degree + 1) + 0.5))
     factor = lu_factor(np.eye(len(B)) - A)
     states = np.zeros((len(B), degree + 1))
     for i in range(degree + 1):
         states[:, i] = lu_solve(factor, B + A @ (states[:, :i] @ shift[i, :i]))
     return states
-
-
-def _shift(step: float, degree: int) -> Array:
-    """S with P_i(x - step) = Σ_l S_il P_l(x): a projection by Gauss quadrature, exact for these degrees."""
-    nodes, weights = legendre.leggauss(degree + 1)
-    here, back = legendre.legvander(nodes, degree), legendre.legvander(nodes - step, degree)
-    projected = (back.T * weights) @ here * (np.arange(degree + 1) + 0.5)
-    return np.asarray(np.tril(projected), dtype=np.float64)
 
 
 def _kernel_factor(A: Array, B: Array) -> Array:

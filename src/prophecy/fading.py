@@ -8,15 +8,13 @@ value that leaves a window has to be guessed.
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_continuous_lyapunov
 from scipy.special import eval_genlaguerre, gammaln
 
 from prophecy import _checks
-from prophecy._arrays import Array
+from prophecy._arrays import Array, Counts
 from prophecy.bases import Basis, fout, legendre, legs, rescaled
 
 
@@ -94,7 +92,7 @@ def _warped_legendre(order: int, ages: Array) -> Array:
     return legendre(2 * np.exp(-ages) - 1, order)
 
 
-def _laguerre(n: NDArray[Any], norm: Array, tilt: float, alpha: float, ages: Array) -> Array:
+def _laguerre(n: Counts, norm: Array, tilt: float, alpha: float, ages: Array) -> Array:
     s = ages[:, None]
     return np.asarray(s**alpha * np.exp((tilt - 1) * s / 2) * eval_genlaguerre(n[None, :], alpha, s) / norm)
 

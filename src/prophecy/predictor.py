@@ -13,7 +13,6 @@ from prophecy._arrays import Reals
 from prophecy.engines import run, stream, streams
 from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
-GAPS = ("raise", "hold", "predict")
 FORMAT = 1  # of saved files; other numbers are refused
 
 # Scalars of these types, and integers that a float holds exactly, are handled as floats.
@@ -45,7 +44,7 @@ class Predictor:
             raise TypeError(f"system must be a System, such as next_value(basis, dt), got a {type(system).__name__}")
         self.system = system
         self.channels = None if channels is None else _checks.whole("channels", channels)
-        self.gaps = _checks.choice("gaps", gaps, GAPS)
+        self.gaps = _checks.choice("gaps", gaps, ("raise", "hold", "predict"))
         # Single numbers up to this size go to a stream of compiled steps, where it gives the numbers of the step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
         self.reset()

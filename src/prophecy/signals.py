@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
 from prophecy import _checks
-from prophecy._arrays import Array
+from prophecy._arrays import Array, Reals
 
 SAMPLES, DT = 10_000, 1e-3  # the paper's length of a signal, and its step in seconds
 
@@ -131,7 +130,14 @@ def bernoulli(
         raise ValueError(f"initial must be positive, got {initial}; the equation has a square root of u")
     if tolerance is not None:
         return _integrate(_bernoulli_slope, initial, times, tolerance)
-    root = _bernoulli_root(times, math.sqrt(initial))
+    pieces = max(1, math.ceil(float(times[-1] - times[0]) / max(times.size - 1, 1) / 0.05))
+    knots = np.linspace(times[0], times[-1], pieces * (times.size - 1) + 1) if times.size > 1 else times
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    middle, half = (knots[1:] + knots[:-1]) / 2.0, (knots[1:] - knots[:-1]) / 2.0
+    points = middle[:, None] + half[:, None] * nodes
+    areas = half * ((np.exp(np.sin(5.0 * points) / 10.0) * np.sin(points) / 2.0) @ weights)
+    total = math.sqrt(initial) + np.concatenate([[0.0], np.cumsum(areas)])[::pieces]
+    root = np.asarray(np.exp(-np.sin(5.0 * times) / 10.0) * total, dtype=np.float64)
     if np.any(root <= 0.0):
         raise ValueError(f"the solution from initial = {initial} reaches 0 before end = {end}, where it is not unique")
     return root * root
@@ -140,17 +146,6 @@ def bernoulli(
 def _bernoulli_slope(t: float, u: float) -> float:
     # A trial step of the solver may land below 0, where the equation says nothing: NaN makes it take a shorter one.
     return math.sin(t) * math.sqrt(u) - math.cos(5.0 * t) * u if u >= 0.0 else math.nan
-
-
-def _bernoulli_root(times: Array, start: float) -> Array:
-    pieces = max(1, math.ceil(float(times[-1] - times[0]) / max(times.size - 1, 1) / 0.05))
-    knots = np.linspace(times[0], times[-1], pieces * (times.size - 1) + 1) if times.size > 1 else times
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    middle, half = (knots[1:] + knots[:-1]) / 2.0, (knots[1:] - knots[:-1]) / 2.0
-    points = middle[:, None] + half[:, None] * nodes
-    areas = half * ((np.exp(np.sin(5.0 * points) / 10.0) * np.sin(points) / 2.0) @ weights)
-    total = start + np.concatenate([[0.0], np.cumsum(areas)])[::pieces]
-    return np.asarray(np.exp(-np.sin(5.0 * times) / 10.0) * total, dtype=np.float64)
 
 
 def _integrate(slope: Callable[[float, float], float], initial: float, times: Array, tolerance: Tolerance) -> Array:
@@ -246,9 +241,7 @@ def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0) -
     return rows
 
 
-def _drawn(
-    functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], NDArray[Any]]
-) -> Array:
+def _drawn(functions: int, samples: int, seed: int, draw: Callable[[np.random.Generator, Array], Reals]) -> Array:
     """What each function is drawn as, from a generator of its own and the points x of [0, 1]: (functions, …)."""
     _checks.whole("functions", functions)
     x = np.linspace(0.0, 1.0, _checks.whole("samples", samples))

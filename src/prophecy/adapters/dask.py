@@ -74,7 +74,16 @@ def forecast_partitions(
     if not resume and any(folder.iterdir()):
         raise ValueError(f"{str(out)!r} is not empty; name another folder, or resume the run that filled it")
     paths = [str(Path(source).resolve()) for source in sources]
-    _check_apart(paths, client, asked.keys)
+    # Keys that lie in several partitions are refused before any work: each of their forecasts would see a part of the
+    # series. Workers read the columns of the key alone.
+    seen: dict[tuple[Any, ...], str] = {}
+    for source, keys in by_workers(client, partial(_keys_of, key=asked.keys), paths):
+        for one in keys:
+            if one in seen:
+                names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
+                wrong = f"series {one if len(one) > 1 else one[0]!r} lies in two partitions ({names})"
+                raise ValueError(f"{wrong}; partition the table by its key")
+            seen[one] = source
     targets = [folder / f"part-{number:05d}.parquet" for number in range(len(paths))]
     left = [(path, str(target)) for path, target in zip(paths, targets, strict=True) if not target.exists()]
     done: list[Done] = []
@@ -95,19 +104,6 @@ def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> 
             yield found
     finally:
         client.cancel(futures)
-
-
-def _check_apart(sources: Sequence[str], client: Any, key: Sequence[str]) -> None:
-    """Refuse keys that lie in several partitions, before any work: each of their forecasts would see a part of the
-    series. Workers read the columns of the key alone."""
-    seen: dict[tuple[Any, ...], str] = {}
-    for source, keys in by_workers(client, partial(_keys_of, key=key), sources):
-        for one in keys:
-            if one in seen:
-                names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
-                wrong = f"series {one if len(one) > 1 else one[0]!r} lies in two partitions ({names})"
-                raise ValueError(f"{wrong}; partition the table by its key")
-            seen[one] = source
 
 
 def _keys_of(source: str, key: Sequence[str]) -> tuple[str, list[tuple[Any, ...]]]:

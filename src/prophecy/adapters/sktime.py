@@ -1,20 +1,19 @@
 """A forecaster for sktime (extra `sktime`)."""
 
 import warnings
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from sktime.forecasting.base import BaseForecaster
 
+from prophecy._arrays import Indices
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
 from prophecy.adapters import ahead
 from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.known import Known
 from prophecy.streams import Prophecy
-
-Steps: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
@@ -88,12 +87,12 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
             made[(name, level, "upper")] = np.asarray(ahead.upper)[steps - 1]
         return made
 
-    def _forecast(self, steps: Steps, level: float, fh: Any, X: Any) -> Forecast:
+    def _forecast(self, steps: Indices, level: float, fh: Any, X: Any) -> Forecast:
         if X is not None and self._beside is not None and len(self._recent) >= SHORTEST:
             return solve(self._recent, int(steps.max()), level, known=self._known(self._beside, steps, fh, X))
         return ahead(self.model_, int(steps.max()), level)
 
-    def _known(self, past: pd.DataFrame, steps: Steps, fh: Any, X: pd.DataFrame) -> Known:
+    def _known(self, past: pd.DataFrame, steps: Indices, fh: Any, X: pd.DataFrame) -> Known:
         """Regressors of the past and of every step ahead; steps nobody asked for are bridged from those before."""
         ahead = pd.DataFrame(index=np.arange(1, int(steps.max()) + 1), columns=X.columns, dtype=float)
         rows = X.reindex(fh.to_absolute_index(self.cutoff)).to_numpy(dtype=np.float64)
@@ -101,7 +100,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         both = np.concatenate([past.to_numpy(dtype=np.float64), ahead.ffill().bfill().to_numpy()])
         return Known(both, tuple(map(str, X.columns)))
 
-    def _steps(self, fh: Any) -> Steps:
+    def _steps(self, fh: Any) -> Indices:
         return np.asarray(fh.to_relative(self.cutoff), dtype=np.intp)
 
     def _get_fitted_params(self) -> dict[str, Any]:

@@ -56,8 +56,7 @@ def lift(system: System, length: int) -> Lifted:
         power, done = (power @ power if done * 2 <= length else power), done + take
     kernel = C @ reach
     kernel[0] += system.D
-    final = np.linalg.matrix_power(A, length)
-    parts = (kernel, observe, np.ascontiguousarray(reach[:, ::-1]), final)
+    parts = (kernel, observe, np.ascontiguousarray(reach[:, ::-1]), np.linalg.matrix_power(A, length))
     return Lifted(*(_readonly(part, system.dtype) for part in parts))
 
 

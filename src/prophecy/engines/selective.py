@@ -33,7 +33,16 @@ def selective_scan(
     >>> selective_scan(u, dt, A, torch.ones(1, 3, 1), torch.ones(1, 3, 1))[0].flatten().tolist()
     [1.0, 1.5, 1.75]
     """
-    (batch, _, width), order = _checked(u, dt, A, B, C)
+    check_tensors(u=u, dt=dt, A=A, B=B, C=C)
+    if u.ndim != 3 or tuple(dt.shape) != tuple(u.shape):
+        raise ValueError(f"u and dt must be (batch, time, width), got {tuple(u.shape)} and {tuple(dt.shape)}")
+    batch, time, width = u.shape
+    if A.ndim != 2 or A.shape[0] != width or A.is_complex():
+        raise ValueError(f"A must be real (width={width}, N), got {A.dtype} {tuple(A.shape)}")
+    order = A.shape[1]
+    for name, part in (("B", B), ("C", C)):
+        if tuple(part.shape) != (batch, time, order):
+            raise ValueError(f"{name} must be (batch, time, N) = {(batch, time, order)}, got {tuple(part.shape)}")
     kind = torch.float64 if u.dtype == torch.float64 else torch.float32
     x = u.new_zeros(batch, width, order, dtype=kind) if state is None else state.to(kind)
     if tuple(x.shape) != (batch, width, order):
@@ -139,16 +148,3 @@ def _padded(order: int) -> int:
 def _wide(*parts: Tensor) -> list[Tensor]:
     """Zeros up to a power of two of states: they add nothing and are read by nothing."""
     return [pad(part, (0, _padded(part.shape[-1]) - part.shape[-1])).contiguous() for part in parts]
-
-
-def _checked(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> tuple[torch.Size, int]:
-    check_tensors(u=u, dt=dt, A=A, B=B, C=C)
-    if u.ndim != 3 or tuple(dt.shape) != tuple(u.shape):
-        raise ValueError(f"u and dt must be (batch, time, width), got {tuple(u.shape)} and {tuple(dt.shape)}")
-    if A.ndim != 2 or A.shape[0] != u.shape[2] or A.is_complex():
-        raise ValueError(f"A must be real (width={u.shape[2]}, N), got {A.dtype} {tuple(A.shape)}")
-    wanted = (u.shape[0], u.shape[1], A.shape[1])
-    for name, part in (("B", B), ("C", C)):
-        if tuple(part.shape) != wanted:
-            raise ValueError(f"{name} must be (batch, time, N) = {wanted}, got {tuple(part.shape)}")
-    return u.shape, A.shape[1]

@@ -179,7 +179,8 @@ def forward(
     rows = cut.flatten(1, 2)
     y = rows @ toeplitz(kernel).flatten(2)
     y = y + before[:, :, : cut.shape[2]].flatten(1, 2) @ observe.flatten(1, 2).mT
-    y = _split(_split(y, -1, (readouts, length)), 1, (series, cut.shape[2])).transpose(3, 4).flatten(2, 3)
+    y = torch.unflatten(torch.unflatten(y, -1, (readouts, length)), 1, (series, cut.shape[2]))
+    y = y.transpose(3, 4).flatten(2, 3)
     return y[:, :, :time].permute(1, 2, 0, 3).contiguous().permute(2, 0, 1, 3), before
 
 
@@ -214,13 +215,21 @@ def _all_gradients(
         if kernels is not None:
             to_u, to_x, to_K, *rest = kernels.backward(to_y, to_before, u, before, *blocks, (readout, memory))
             return to_u, to_x, None if to_K is None else _diagonals(to_K), *rest
-        to_u, q = _adjoint(to_y, to_before, blocks)
-        cut, r = cut_time(u, length, -1), q[:, :, 1:]
+        cut, rows = cut_time(u, length, -1), _outputs(to_y, length).flatten(3).flatten(1, 2)
+        size = cut.shape[1:3]
+        read = torch.unflatten(rows @ blocks.observe.flatten(1, 2), 1, size)  # (channels, series, blocks, N)
+        inject = pad(read, (0, 0, 0, whole + 1 - size[1]))
+        inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
+        q = scan(blocks.power.mT[:, None, None], inject.flip(2)).flip(2)  # of the states before each block, in all
+        r = q[:, :, 1:]
+        later = pad(r, (0, 0, 0, size[1] - whole))  # samples of an unfilled block add to no state
+        to_u = torch.unflatten(rows @ toeplitz(blocks.kernel).flatten(2).mT, 1, size)
+        to_u = (to_u + later @ blocks.reach.unsqueeze(1)).flatten(2)[..., : u.shape[2]]
         if readout:
             blocked = _outputs(to_y, length).flatten(3).flatten(1, 2).mT
-            starts = before[:, :, : cut.shape[2]].flatten(1, 2)
-            to_kernel = _diagonals(_split(blocked @ cut.flatten(1, 2), 1, (readouts, length)))
-            to_observe = _split(blocked @ starts, 1, (readouts, length))
+            starts = before[:, :, : size[1]].flatten(1, 2)
+            to_kernel = _diagonals(torch.unflatten(blocked @ cut.flatten(1, 2), 1, (readouts, length)))
+            to_observe = torch.unflatten(blocked @ starts, 1, (readouts, length))
         if memory:
             last = r.flatten(1, 2).mT
             to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(blocks.reach.shape)
@@ -229,28 +238,7 @@ def _all_gradients(
     return to_u, q[:, :, 0], to_kernel, to_observe, to_reach, to_power
 
 
-def _adjoint(to_y: Tensor, to_before: Tensor | None, blocks: Blocks) -> tuple[Tensor, Tensor]:
-    """Gradients of u, and of the states before each block, all that reaches them: (channels, series, ⌊T/L⌋ + 1, N)."""
-    series, time = to_y.shape[1:3]
-    length, whole = blocks.kernel.shape[-1], time // blocks.kernel.shape[-1]
-    g = _outputs(to_y, length)  # (channels, series, blocks, R, L)
-    rows = g.flatten(3).flatten(1, 2)
-    size = (series, g.shape[2])
-    read = _split(rows @ blocks.observe.flatten(1, 2), 1, size)  # (channels, series, blocks, N)
-    inject = pad(read, (0, 0, 0, whole + 1 - read.shape[2]))
-    inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
-    q = scan(blocks.power.mT[:, None, None], inject.flip(2)).flip(2)
-    r = pad(q[:, :, 1:], (0, 0, 0, g.shape[2] - whole))  # samples of an unfilled block add to no state
-    to_u = _split(rows @ toeplitz(blocks.kernel).flatten(2).mT, 1, size) + r @ blocks.reach.unsqueeze(1)
-    return to_u.flatten(2)[..., :time], q
-
-
 torch.library.register_autograd("prophecy::lifted", _gradients, setup_context=_remember)
-
-
-def _split(tensor: Tensor, axis: int, sizes: tuple[int, int]) -> Tensor:
-    made: Tensor = torch.unflatten(tensor, axis, sizes)
-    return made
 
 
 def _outputs(y: Tensor, length: int) -> Tensor:
@@ -270,7 +258,8 @@ def _diagonals(table: Tensor) -> Tensor:
     """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `toeplitz`."""
     length = table.shape[-1]
     wide = pad(table.flip(-1), (0, length)).flatten(-2)[..., :-length]  # row i moves i places to the right
-    return _split(wide, -1, (length, 2 * length - 1)).sum(-2)[..., length - 1 :]
+    moved: Tensor = torch.unflatten(wide, -1, (length, 2 * length - 1))
+    return moved.sum(-2)[..., length - 1 :]
 
 
 @contextmanager

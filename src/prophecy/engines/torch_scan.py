@@ -37,8 +37,23 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
     >>> scan(decay, b, diagonal=True)[:, 0].tolist()
     [1.0, 0.5, 4.25]
     """
-    _check(A, b, state, diagonal, chunk)
-    A = A if A.ndim > 2 - diagonal else A.unsqueeze(0)  # an axis of time, of size 1 where it is constant
+    check_tensors(A=A, b=b, state=state)
+    if b.ndim < 2:
+        raise ValueError(f"b must have shape (..., time, N), got {tuple(b.shape)}")
+    if chunk < 2:
+        raise ValueError(f"chunk must be at least 2, got {chunk}")
+    order, axes = b.shape[-1], 1 if diagonal else 2
+    if A.ndim < axes or tuple(A.shape[-axes:]) != (order,) * axes:
+        wanted = "(..., N)" if diagonal else "(..., N, N)"
+        raise ValueError(f"A must end in {wanted} with N = {order} as in b, got {tuple(A.shape)}")
+    if A.ndim > axes and A.shape[-1 - axes] not in (1, b.shape[-2]):
+        raise ValueError(
+            f"A must have one value of time or as many as b, {b.shape[-2]}, got {tuple(A.shape)}; "
+            "put a time axis of size 1 where A differs between series but not in time"
+        )
+    if state is not None and state.shape[-1] != order:
+        raise ValueError(f"state must end in N = {order} as b does, got {tuple(state.shape)}")
+    A = A if A.ndim > axes else A.unsqueeze(0)  # an axis of time, of size 1 where it is constant
     x = b.new_zeros(*b.shape[:-2], b.shape[-1]) if state is None else state
     kind = b.dtype if b.is_floating_point() or b.is_complex() else A.dtype
     kind = kind.to_complex() if A.is_complex() else kind
@@ -160,22 +175,3 @@ def check_tensors(**given: object) -> None:
     for name, value in given.items():
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}; use torch.as_tensor({name})")
-
-
-def _check(A: Tensor, b: Tensor, state: Tensor | None, diagonal: bool, chunk: int) -> None:
-    check_tensors(A=A, b=b, state=state)
-    if b.ndim < 2:
-        raise ValueError(f"b must have shape (..., time, N), got {tuple(b.shape)}")
-    if chunk < 2:
-        raise ValueError(f"chunk must be at least 2, got {chunk}")
-    order, axes = b.shape[-1], 1 if diagonal else 2
-    if A.ndim < axes or tuple(A.shape[-axes:]) != (order,) * axes:
-        wanted = "(..., N)" if diagonal else "(..., N, N)"
-        raise ValueError(f"A must end in {wanted} with N = {order} as in b, got {tuple(A.shape)}")
-    if A.ndim > axes and A.shape[-1 - axes] not in (1, b.shape[-2]):
-        raise ValueError(
-            f"A must have one value of time or as many as b, {b.shape[-2]}, got {tuple(A.shape)}; "
-            "put a time axis of size 1 where A differs between series but not in time"
-        )
-    if state is not None and state.shape[-1] != order:
-        raise ValueError(f"state must end in N = {order} as b does, got {tuple(state.shape)}")

@@ -64,10 +64,16 @@ class Solver(Compared):
         if not chosen <= set(parts):
             raise ValueError(f"train must name parts of {', '.join(sorted(parts))}, got {sorted(chosen - set(parts))}")
         for name, value in parts.items():
-            if name == "forgetting" and name in chosen and value == 1:
-                raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
-            raw = torch.tensor(_raw(name, value), dtype=torch.float64)
-            self.register_parameter(f"raw_{name}", nn.Parameter(raw, requires_grad=name in chosen))
+            number = _checks.positive(name, value)
+            raw = math.log(number)
+            if name == "forgetting":
+                if number > 1:
+                    raise ValueError(f"forgetting must lie in (0, 1], got {number}; 1 forgets nothing")
+                if number == 1 and name in chosen:
+                    raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
+                raw = math.log(-raw) if number < 1 else -math.inf
+            tensor = torch.tensor(raw, dtype=torch.float64)
+            self.register_parameter(f"raw_{name}", nn.Parameter(tensor, requires_grad=name in chosen))
 
     def part(self, name: str) -> Tensor:
         """`forgetting` in (0, 1], `rate` and `ridge` > 0: a number, in float64."""
@@ -306,11 +312,9 @@ class ContextSSM(nn.Module):
     True
     """
 
-    BASES = ("none", "copy", "construction")
-
     def __init__(self, memory: Layer, solver: Solver, *, base: str = "copy") -> None:
         super().__init__()
-        _checks.choice("base", base, self.BASES)
+        _checks.choice("base", base, ("none", "copy", "construction"))
         for name, given, kind in (("memory", memory, Layer), ("solver", solver, Solver)):
             if not isinstance(given, kind):
                 example = "ProphecySSM(…)" if kind is Layer else "RLS()"
@@ -383,12 +387,3 @@ def _solved(moments: Tensor, cross: Tensor, ridge: Tensor) -> Tensor:
     factor = torch.linalg.cholesky_ex(safe).L
     solved = torch.cholesky_solve((cross * scale.unsqueeze(-2)).mT, factor).mT * scale.unsqueeze(-2)
     return torch.where(good[:, None, None], solved, math.nan)
-
-
-def _raw(name: str, value: float) -> float:
-    number = _checks.positive(name, value)
-    if name == "forgetting":
-        if number > 1:
-            raise ValueError(f"forgetting must lie in (0, 1], got {number}; 1 forgets nothing")
-        return math.log(-math.log(number)) if number < 1 else -math.inf
-    return math.log(number)

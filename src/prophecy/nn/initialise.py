@@ -1,20 +1,18 @@
 r"""Constructions written into the parameters of other libraries' layers: dense and diagonal (S4D)."""
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from prophecy import _checks, discretize
+from prophecy._arrays import Reals
 from prophecy.bases import Basis
 from prophecy.constructions import next_value
 from prophecy.engines.lifting import lift
 from prophecy.system import Continuous, System
-
-Array: TypeAlias = NDArray[Any]
 
 CLOSE = 1.1  # a fit whose predictions err by this many times the construction's is taken without looking further
 WORSE = 3.0  # one that errs by more than this many times is refused
@@ -101,7 +99,16 @@ def init_s4d_(
     """
     if not isinstance(basis, Basis):
         raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; use prophecy.legt or prophecy.fout")
-    modes = _diagonal_modes(log_dt, log_A_real, A_imag, C, input)
+    if log_A_real.ndim != 2:
+        raise ValueError(f"log_A_real must have shape (channels, modes), got {tuple(log_A_real.shape)}")
+    channels, modes = log_A_real.shape
+    both = [("C", C)] + ([] if input is None else [("input", input)])
+    shapes = [(name, one, (channels, modes) if one.is_complex() else (channels, modes, 2)) for name, one in both]
+    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), *shapes):
+        if tuple(tensor.shape) != shape:
+            raise ValueError(
+                f"{name} must have shape {shape} beside log_A_real {(channels, modes)}, got {tuple(tensor.shape)}"
+            )
     system = next_value(basis, dt, rule=rule, memory=discretize.zoh)
     _need_skip(D, system.D)
     rates = _rates(basis, modes)
@@ -124,7 +131,7 @@ def init_s4d_(
     return fit
 
 
-def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple[Array, float, Fit]:
+def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple[Reals, float, Fit]:
     """Weights, skip and their quality: the least distorted fit that predicts as the construction does, else the best.
 
     parts: log_A_real, A_imag and log_dt as they will be written. One QR decomposition of the kernel's equations serves
@@ -140,7 +147,9 @@ def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple
     Q, R = np.linalg.qr(table)
     right = Q.T @ kernel / scale
     omega = 2 * np.pi * dt / basis.timescale * np.linspace(0, min(8.0, basis.order / 8), 65)
-    truth, wanted = _dense_response(system, omega), np.exp(1j * omega)
+    wanted = np.exp(1j * omega)  # of the answers to exp(iωk), per exp(iωk); the system's are C (1 - A/z)⁻¹ B + D
+    solved = [np.linalg.solve(np.eye(system.order) - system.A / z, system.B.astype(complex)) for z in wanted]
+    truth = np.array(solved) @ system.C + system.D
     slow, answer = _slow_responses(rates, dt, omega), truth - system.D
     rounding = 1.0 if wide else 1 + 1 / np.abs(rates * dt)  # e^z - 1 keeps that many digits less
     sizes = np.finfo(narrow).eps * np.linalg.norm(table, axis=0) * np.tile(rounding, 1 if wide else 2)
@@ -170,8 +179,8 @@ def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple
 
 
 def _judged(
-    parts: list[Tensor], weights: Tensor, wide: bool, omega: Array, length: int, stride: int
-) -> tuple[Array, Array]:
+    parts: list[Tensor], weights: Tensor, wide: bool, omega: Reals, length: int, stride: int
+) -> tuple[Reals, Reals]:
     """Responses to exp(iωk) (candidates, frequencies), and every `stride`-th kernel value, of the kernels that a layer
     computes from these parameters and weights (candidates, modes)."""
     real, imaginary, step = (part.double() for part in parts) if wide else parts
@@ -189,21 +198,14 @@ def _judged(
     return found, np.concatenate(kernels, axis=1)
 
 
-def _dense_response(system: System, omega: Array) -> Array:
-    """The system's answer to exp(iωk), per exp(iωk): C (1 - A/z)⁻¹ B + D."""
-    eye = np.eye(system.order)
-    solved = [np.linalg.solve(eye - system.A / z, system.B.astype(complex)) for z in np.exp(1j * omega)]
-    return np.asarray(np.array(solved) @ system.C + system.D)
-
-
-def _slow_responses(rates: Array, dt: float, omega: Array) -> Array:
+def _slow_responses(rates: Reals, dt: float, omega: Reals) -> Reals:
     """The answer of the diagonal layer without D, linear in [Re C, Im C]: (frequencies, 2 · modes)."""
     z = np.exp(1j * omega)[:, None]
     one, other = (np.expm1(r * dt) / r / (1 - np.exp(r * dt) / z) for r in (rates, rates.conj()))
     return np.concatenate([one + other, 1j * (one - other)], axis=1)
 
 
-def _kernel(system: System, window: float) -> tuple[Array, Array]:
+def _kernel(system: System, window: float) -> tuple[Reals, Reals]:
     """C A^k B over two windows, without D, and the ages k dt it is given at."""
     length = max(4 * system.order, math.ceil(2 * window / system.dt))
     stride = math.ceil(length / AGES)
@@ -212,7 +214,7 @@ def _kernel(system: System, window: float) -> tuple[Array, Array]:
     return kernel, np.arange(len(kernel)) * (stride * system.dt)
 
 
-def _rates(basis: Basis, modes: int) -> Array:
+def _rates(basis: Basis, modes: int) -> Reals:
     """The eigenvalues of A in the upper half-plane, slowest first."""
     rates = np.linalg.eigvals(basis.A).astype(complex)
     rates = rates[rates.imag >= 0]
@@ -228,26 +230,12 @@ def _rates(basis: Basis, modes: int) -> Array:
     return rates[np.argsort(-rates.real)][:modes]
 
 
-def _diagonal_modes(log_dt: Tensor, log_A_real: Tensor, A_imag: Tensor, C: Tensor, input: Tensor | None) -> int:
-    if log_A_real.ndim != 2:
-        raise ValueError(f"log_A_real must have shape (channels, modes), got {tuple(log_A_real.shape)}")
-    channels, modes = log_A_real.shape
-    both = [("C", C)] + ([] if input is None else [("input", input)])
-    shapes = [(name, one, (channels, modes) if one.is_complex() else (channels, modes, 2)) for name, one in both]
-    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), *shapes):
-        if tuple(tensor.shape) != shape:
-            raise ValueError(
-                f"{name} must have shape {shape} beside log_A_real {(channels, modes)}, got {tuple(tensor.shape)}"
-            )
-    return modes
-
-
 def _need_skip(D: Tensor | None, value: float) -> None:
     if D is None and value != 0:
         raise ValueError(f"D is None but the construction needs D = {value:.6g}; pass the layer's skip connection")
 
 
-def _fitting(name: str, tensor: Tensor, value: Array, *shapes: tuple[int, ...]) -> Array:
+def _fitting(name: str, tensor: Tensor, value: Reals, *shapes: tuple[int, ...]) -> Reals:
     for shape in shapes:
         if tuple(tensor.shape[-len(shape) :]) == shape:
             return value.reshape(shape)

@@ -85,7 +85,10 @@ class ProphecySSM(Layer):
         super().__init__()
         self.channels, self.dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
         _checks.function("construct", construct, "prophecy.next_value")
-        windows = _windows(window, channels)
+        windows = np.array([_checks.positive("window", one) for one in np.asarray(window).ravel()])
+        if np.ndim(window) and len(windows) != channels:
+            raise ValueError(f"window must be a number or one per channel, {channels}, got {len(windows)} of them")
+        windows = windows[:1] if (windows == windows[0]).all() else windows
         bases = [_basis(basis, order, float(one)) for one in windows]
         made = [_systems(construct, one, dt) for one in bases]
         systems, self.several = [row for row, _ in made], made[0][1]
@@ -152,7 +155,9 @@ class ProphecySSM(Layer):
         tick = (self.log_tick[:1] if self._tied() else self.log_tick).exp()
         if scale is not None:
             tick = tick * self._steps(scale)
-        return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
+        lower = torch.tril(self.rotation, -1)
+        G = lower - lower.mT - self.edges @ self.edges.mT + self.gains @ self.gains.mT
+        return memory.discretised(self.rule, G, self.input, tick)
 
     def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
         """One that does not learn is formed once, and again when one of its tensors was changed or replaced."""
@@ -196,13 +201,6 @@ def _padded(tables: list[Any]) -> Any:
     """(N, rank) of each channel side by side, the missing ranks zero."""
     rank = max(table.shape[1] for table in tables)
     return np.stack([np.pad(table, ((0, 0), (0, rank - table.shape[1]))) for table in tables])
-
-
-def _windows(window: ArrayLike, channels: int) -> Any:
-    values = np.array([_checks.positive("window", one) for one in np.asarray(window).ravel()])
-    if np.ndim(window) and len(values) != channels:
-        raise ValueError(f"window must be a number or one per channel, {channels}, got {len(values)} of them")
-    return values[:1] if (values == values[0]).all() else values
 
 
 def _basis(make: Any, order: int, window: float) -> Basis:

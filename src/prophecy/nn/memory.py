@@ -73,12 +73,6 @@ def readout(rule: str, basis: Basis, system: System) -> tuple[Array, float]:
     return C[:N], D + float(C[N:].sum())
 
 
-def assemble(rotation: Tensor, edges: Tensor, gains: Tensor) -> Tensor:
-    """The generator (1 or channels, N, N)."""
-    lower = torch.tril(rotation, -1)
-    return lower - lower.mT - edges @ edges.mT + gains @ gains.mT
-
-
 def discretised(rule: str, G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, Tensor]:
     """A - I (…, N, N) and B (…, N) of a step of `tick` (…); A - I keeps the digits that A rounds.
 
@@ -90,7 +84,9 @@ def discretised(rule: str, G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, 
     if rule == "euler":
         return M, h.squeeze(-1)
     if rule in ("bilinear", "backward"):
-        solved = solve(eye - (M / 2 if rule == "bilinear" else M), torch.cat([M.expand(*h.shape[:-1], N), h], dim=-1))
+        left, right = eye - (M / 2 if rule == "bilinear" else M), torch.cat([M.expand(*h.shape[:-1], N), h], dim=-1)
+        # Without asking the device how it went, which would stop it: what is solved here is not singular.
+        solved = torch.linalg.solve_ex(left, right.expand(*left.shape[:-1], N + 1)).result
         return solved[..., :-1], solved[..., -1]
     columns = torch.cat([M.expand(*h.shape[:-1], N), h, torch.zeros_like(h)], dim=-1)
     ramp = torch.zeros(*columns.shape[:-2], 2, N + 2, dtype=G.dtype, device=G.device)
@@ -121,9 +117,3 @@ def expm1(M: Tensor) -> Tensor:
     for _ in range(times):
         grown = 2 * grown + grown @ grown
     return grown
-
-
-def solve(left: Tensor, right: Tensor) -> Tensor:
-    """left⁻¹ right without asking the device how it went, which would stop it: what is solved here is not singular."""
-    solved: Tensor = torch.linalg.solve_ex(left, right.expand(*left.shape[:-1], right.shape[-1])).result
-    return solved
