@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prophecy.system import System
     from prophecy.tables import Forecasts, backtest, forecast, forecast_many
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Basis", "Failure", "Fleet", "Forecast", "Forecasts", "Predictor", "Prophecy", "System", "backtest", "derivative",

@@ -15,12 +15,12 @@ import numpy as np
 from prophecy._arrays import Array, Indices, Mask
 from prophecy.forecasting.series import Ahead, Fitted
 
-_UNKNOWN = 4
+_UNKNOWN = 4  # c, k, log r, m
 _RATES, _MIDDLES = (grid.ravel() for grid in np.meshgrid(np.geomspace(1.5, 24, 7), np.linspace(-0.5, 2, 21)))
 _USUAL = np.array([0.0, 0.0, np.log(6.0), 0.75])  # a curve as high as the values, that turns late in the context
 _SURE = np.array([0.0, 0.1, 1.0, 1.0])  # of c nothing is known, of k within a factor of twenty
 _ROWS = 256  # means of so many blocks stand for longer contexts
-_STEPS = 6
+_STEPS = 6  # of Levenberg and Marquardt, from the best of the grid
 
 
 @dataclass(frozen=True)
