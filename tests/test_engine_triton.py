@@ -207,14 +207,16 @@ def test_the_hopper_kernel_is_the_step(order: int, time: int) -> None:
     _, prophecy, engine = _tools()
     system = _system(order, "float32")
     scale = 10.0 ** torch.linspace(-8, 8, 150, device="cuda")[:, None]
-    u = torch.randn(150, time, device="cuda") * scale
+    u = torch.randn(150, time, device="cuda", generator=torch.Generator("cuda").manual_seed(order)) * scale
+    sizes = scale.cpu().numpy()
     expected, end = prophecy.run(system.astype("float64"), u.cpu().numpy().astype(float), engine="step")
     for count in (1, 3):
         y = torch.full_like(u, float("nan"))
         plan = engine.PLANS["hopper", engine.padded_order(order)]
         _, state = engine.predict(system, u, plan=plan, pieces=count, out=y)
         assert max(_relative(a, b) for a, b in zip(y.cpu().numpy(), expected, strict=True)) < 5e-7
-        assert max(_relative(a, b) for a, b in zip(state.cpu().numpy(), end, strict=True)) < 2e-5
+        # Of one size, all rows together: a state of one number may end near zero, where its own size says nothing.
+        assert _relative(state.cpu().numpy() / sizes, end / sizes) < 2e-6
 
 
 def main() -> None:
