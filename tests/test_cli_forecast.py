@@ -218,6 +218,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path):
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=120)
         assert child.returncode in (0, 130), err
+    assert child.returncode == 130
     done = int(re.search(rf"(\d+) of {len(keys)} series are in", err)[1])
     assert AT_ONCE <= done < len(keys)
     assert "--resume" in err
