@@ -10,7 +10,8 @@ mutant loops).
 
 Left out are mutants that say nothing: bit operations on floats (a TypeError), identity for equality, annotations
 (`X | None`) and overloads. `--every N` takes each N-th mutant; `--write` and `--read` separate making mutants from
-running them, for a machine without cosmic-ray. The result lists the survivors with their diffs. Before a release:
+running them, for a machine without cosmic-ray. The result lists the survivors with their diffs, and the reasons ("why")
+that the file it replaces gives for the same changes. Before a release:
 
     python tools/mutate.py --release 25 --jobs 2 --until 540 --out benchmarks/results/mutants.json
 """
@@ -18,6 +19,7 @@ running them, for a machine without cosmic-ray. The result lists the survivors w
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import importlib.abc
 import importlib.util
@@ -68,6 +70,7 @@ def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]
     from cosmic_ray.plugins import get_operator, operator_names
 
     text = module.read_text()
+    meaning = ast.dump(ast.parse(text))
     annotated, annotations = _annotated(text), _annotations(text)
     nodes = [*ast_nodes(get_ast(text))]
     places = []
@@ -84,7 +87,7 @@ def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]
     made = []
     for name, operator, occurrence, start in places[:: max(1, -(-len(places) // (sample or len(places))))]:
         changed = mutate_code(text, operator, occurrence)
-        if changed is not None and changed != text:
+        if changed is not None and ast.dump(ast.parse(changed)) != meaning:  # 1e+30 for 1e30 is no change
             file = str(module.resolve().relative_to(ROOT))
             made.append(Mutant(file, name.removeprefix("core/"), start[0], changed))
     return made, len(places)
@@ -92,8 +95,6 @@ def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]
 
 def _annotated(text: str) -> set[int]:
     """Lines of overloads and type aliases, whose mutants say nothing about behaviour."""
-    import ast
-
     lines = {k for k, line in enumerate(text.split("\n"), 1) if "TypeAlias" in line}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and any(getattr(d, "id", "") == "overload" for d in node.decorator_list):
@@ -103,8 +104,6 @@ def _annotated(text: str) -> set[int]:
 
 def _annotations(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Where annotations begin and end."""
-    import ast
-
     places = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
@@ -230,6 +229,13 @@ def released(sample: int, jobs: int, seconds: float, until: float) -> dict[str, 
     return {"made_by": f"tools/mutate.py --release {sample}", "modules": made}
 
 
+def reasons(file: Path) -> dict[str, str]:
+    """Why mutants of an earlier result survive, by their change."""
+    found = json.loads(file.read_text()) if file.exists() else {}
+    left = [one for module in found.get("modules", {"": found}).values() for one in module.get("survivors", ())]
+    return {" ".join(one["change"]): one["why"] for one in left}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", type=Path)
@@ -261,6 +267,10 @@ def main() -> int:
         work = work[options.offset :: options.every]
         result = {"made_by": "tools/mutate.py"} | run(work, options.tests, options.jobs, options.seconds, until)
     if options.out:
+        why = reasons(options.out)
+        for module in result.get("modules", {"": result}).values():
+            for one in module["survivors"]:
+                one["why"] = why.get(" ".join(one["change"]), "not explained yet")
         options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     return 0
 
