@@ -40,8 +40,6 @@ def test_what_comes_slowly_is_named(fault, name, least):
     found = []
     for seed in range(100, 100 + DRAWS):
         u = planted("season", fault, seed)
-        before = Prophecy()
-        before.observe(u[:AT])
-        events = find_events(u, Prophecy().follow(u, level=SURE), 1e-3, before.seasons())
+        events = find_events(u, Prophecy().follow(u, level=SURE), 1e-3)
         found += [event.kind for event in events if event.last >= AT and event.first < AT + WITHIN[fault]][:1]
     assert found.count(name) >= least

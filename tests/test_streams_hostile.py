@@ -302,8 +302,8 @@ def events(u, rate=1e-3):
         track = model.follow(piece, 1 - rate)
         flags = (track.score > -np.log10(rate / 2)) | (track.alarm >= 1 - rate / 2)
         parts = (piece, piece - track.point, track.lower, track.upper, track.score, track.alarm)
-        found.add(np.nan_to_num(np.column_stack(parts)), first, flags, model.seasons())
-    return found.finish(model.seasons())
+        found.add(np.nan_to_num(np.column_stack(parts)), first, flags)
+    return found.finish()
 
 
 def around(found, row, within=30):
@@ -316,7 +316,8 @@ def test_the_reset_of_a_counter_is_one_event_in_words_of_its_own():
     u[1200:] -= u[1200]
     (event,) = around(events(u), 1200, 100)
     assert (event.kind, event.first) == ("shift", 1200)
-    assert event.sentence == f"A rising value drops by {u[1199]:.4g}, from {u[1199]:.6g} to 0, and goes on rising."
+    jump = f"drops by {u[1199]:.4g} in one row (+2.7 is usual), from {u[1199]:.6g} to 0"
+    assert event.sentence == f"A rising value {jump}, and goes on rising."
 
 
 def test_events_have_a_beginning_and_an_end_and_the_return_of_a_season_is_no_spike():

@@ -33,9 +33,7 @@ NAMES = tuple(streams(0))
 
 
 def events(u):
-    model = Prophecy()
-    track = model.follow(u, level=0.9999)
-    return find_events(u, track, 1e-4, model.seasons())
+    return find_events(u, Prophecy().follow(u, level=0.9999), 1e-4)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -48,17 +48,19 @@ class Anomaly(NamedTuple):
 class Events:
     """The events of one series, from rows and flags as they come, in pieces of any size."""
 
-    def __init__(self) -> None:
+    def __init__(self, seasons: tuple[float, ...] | None = None) -> None:
+        self._seasons = seasons
         self.found: list[Anomaly] = []
         self._past = np.zeros((0, 2))
         self._open: Open | None = None
         self._waiting: list[Open] = []
         self._lost: Open | None = None
+        self._searched: Open | None = None  # the event before which seasons were last looked for
         self._spikes: dict[float, int] = {}  # how many spikes had each value
         self._newest = (0, -ECHO)  # number and last flagged row of the newest event
         self._count = 0
 
-    def add(self, columns: Array, first: int, flags: Mask, seasons: tuple[float, ...]) -> Array:
+    def add(self, columns: Array, first: int, flags: Mask) -> Array:
         """Take in rows from number `first` on: columns (rows, 6) are value, residual, lower, upper, score and alarm.
         Returns the number of the event each belongs to as known when it came, 0 for none."""
         numbers, flagged, k = np.zeros(len(columns)), np.flatnonzero(flags), 0
@@ -77,7 +79,7 @@ class Events:
                 self._open = next((event for event in self._waiting if event.flat()), None)
                 if self._open is not None:  # a flagged row that ends a flat line belongs to it
                     self._waiting.remove(self._open)
-            self._judge_waiting(row, seasons)
+            self._judge_waiting(row)
             before = columns[k - 1, 0] if k else self._past[-1:, 0]
             if flagged_now and self._open is None and self._is_echo(row, before):
                 numbers[k], flagged_now = self._newest[0], False
@@ -102,34 +104,37 @@ class Events:
     def _begin(self, row: FollowedRow, before: Array) -> Open:
         self._count += 1
         standing = float(held(before[:, 0])[-1]) if len(before) else np.nan
-        self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
+        near = self._searched is not None and row.row - self._searched.first < KEPT // 4
+        seasons = self._searched.seasons if self._searched is not None and near else self._seasons
+        same = run_at_end(before[:, 0])
+        self._open = Open(self._count, row.row, row.row, row, before, same, standing, seasons)
+        self._searched = self._searched if near else self._open
         return self._open
 
-    def _judge_waiting(self, row: FollowedRow, seasons: tuple[float, ...]) -> None:
+    def _judge_waiting(self, row: FollowedRow) -> None:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
-        wanted = max(APART, round(seasons[0]) if seasons else 0)
         for event in list(self._waiting):
             still = event.flat() and (row.value == event.standing or np.isnan(row.value))
-            waits = still or row.row - event.last <= wanted
+            waits = still or row.row - event.last <= max(APART, event.period)
             if not waits and event.noise is None:
-                event.noise = judged(event, seasons)[0] is Kind.NOISE
+                event.noise = judged(event)[0] is Kind.NOISE and event.noisy()
             if waits or (event.noise and event.noisy()):
                 event.append(row)
             else:
                 self._waiting.remove(event)
-                self._close(event, seasons)
+                self._close(event)
 
-    def finish(self, seasons: tuple[float, ...]) -> list[Anomaly]:
+    def finish(self) -> list[Anomaly]:
         """All events, those too that are still going on."""
         for event in filter(None, [*self._waiting, self._open]):
             event.over = True
-            self._close(event, seasons)
+            self._close(event)
         self._open, self._waiting = None, []
         self.found.sort(key=lambda event: event.number)
         return self.found
 
-    def _close(self, event: Open, seasons: tuple[float, ...]) -> None:
-        if self._lost is not None and season_is_back(self._lost, event, seasons):
+    def _close(self, event: Open) -> None:
+        if self._lost is not None and season_is_back(self._lost, event):
             # `event` is where the lost season ends, and no event of its own.
             for k, found in enumerate(self.found):
                 if found.number == self._lost.number:
@@ -137,7 +142,7 @@ class Events:
                     self.found[k] = found._replace(last=event.first, sentence=sentence)
             self._lost = None
             return
-        kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
+        kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event)
         if kind is Kind.LOST_SEASON:
             self._lost = event
         worst = event.worst
@@ -154,17 +159,19 @@ def flagged(score: Array, alarm: Array, rate: float) -> Mask:
     return np.asarray((score > math.log10(2.0) - math.log10(rate)) | (alarm >= 1 - rate / 2))
 
 
-def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:
+def find_events(
+    values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] | None = None
+) -> list[Anomaly]:
     """The events of one series: values (time,), what `Prophecy.follow` returned for them, and the seasons it found.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
-    1 - rate is what `prophecy anomalies` takes. Seasons are those of `Prophecy.seasons()`, in rows.
+    1 - rate is what `prophecy anomalies` takes. Seasons, in rows, are looked for before each event unless they are given.
 
     >>> import numpy as np, prophecy
     >>> u = np.sin(np.arange(1000) / 9) + 0.01 * np.random.default_rng(0).standard_normal(1000)
     >>> u[700:] += 1.0
     >>> model = prophecy.Prophecy()
-    >>> found = find_events(u, model.follow(u, level=0.9999), 1e-4, model.seasons())
+    >>> found = find_events(u, model.follow(u, level=0.9999), 1e-4)
     >>> [(str(event.kind), event.first) for event in found]
     [('shift', 700)]
     """
@@ -178,7 +185,7 @@ def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tu
     if not 0.0 < rate < 1.0:
         raise ValueError(f"rate must lie between 0 and 1, got {rate!r}")
     score, alarm = np.nan_to_num(track.score), np.nan_to_num(track.alarm)
-    events = Events()
+    events = Events(seasons)
     columns = np.column_stack([rows, rows - track.point, track.lower, track.upper, score, alarm])
-    events.add(columns, 0, flagged(score, alarm, rate), seasons)
-    return events.finish(seasons)
+    events.add(columns, 0, flagged(score, alarm, rate))
+    return events.finish()

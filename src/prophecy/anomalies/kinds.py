@@ -20,6 +20,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ import numpy as np
 from prophecy._arrays import Array
 from prophecy.anomalies import rows as stats
 from prophecy.anomalies.rows import APART, AROUND, SIDE, held, median, size
+from prophecy.streams.prophecy import Prophecy
 from prophecy.streams.settings import DEFAULT
 
 KEPT = 4096  # rows of an event that are kept, and rows before it; a season before it must lie within as many
@@ -75,7 +77,8 @@ class Verdict(NamedTuple):
 class Open:
     """An event whose kind is not known yet. before: value and error of the rows before it; rows: its own and those
     after it; same: how many of the newest are equal, those before the event among them and missing ones between them;
-    standing: the last known value; over: no more rows came; noise: whether it is a change of noise, once known."""
+    standing: the last known value; seasons: of the rows before it, where they are known (None: they are looked for);
+    over: no more rows came; noise: whether it is a change of noise, once known."""
 
     number: int
     first: int
@@ -84,6 +87,7 @@ class Open:
     before: Array
     same: int
     standing: float
+    seasons: tuple[float, ...] | None = None
     rows: list[FollowedRow] = field(default_factory=list)
     over: bool = False
     noise: bool | None = None
@@ -91,6 +95,16 @@ class Open:
     @property
     def long(self) -> int:
         return self.last - self.first + 1
+
+    @cached_property
+    def period(self) -> int:
+        """The shorter season of the rows before it, if they hold it twice, or 0."""
+        if self.seasons is None:
+            model = Prophecy(context=1)
+            model.observe(self.before[:, 0])
+            self.seasons = model.seasons()
+        period = round(self.seasons[0]) if self.seasons else 0
+        return period if len(self.before) >= 2 * period else 0
 
     def append(self, row: FollowedRow) -> None:
         missing = bool(np.isnan(row.value))
@@ -107,7 +121,7 @@ class Open:
     def flat(self) -> bool:
         """Whether the newest rows stand still, as they never did for half as long before."""
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
-        return self.same >= FLAT and stats.longest_run(moving) < max(self.same / 2, FLAT)
+        return self.same >= FLAT <= len(moving) and stats.longest_run(moving) < max(self.same / 2, FLAT)
 
     def noisy(self) -> bool:
         """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
@@ -117,12 +131,11 @@ class Open:
         return abs(stats.change_of_mean(np.sqrt(np.abs(errors)), len(self.before), len(self.before))[0]) > SURE / 2
 
 
-def judged(event: Open, seasons: tuple[float, ...]) -> Verdict:
+def judged(event: Open) -> Verdict:
     """The kind of an event, what is said about it, and where it begins and ends."""
     if (flat := _flat_line(event)) is not None:
         return flat
-    period = round(seasons[0]) if seasons and len(event.before) >= 2 * round(seasons[0]) else 0
-    quantities, start, sudden = _quantities(event, period), len(event.before), True
+    quantities, start, sudden = _quantities(event), len(event.before), True
     ends = dict.fromkeys(quantities, start + min(event.long, len(event.rows) - 1)) | {Kind.NOISE: start}
     found = {kind: stats.change_of_mean(series, start, ends[kind]) for kind, series in quantities.items()}
     if _strongest(found) is None and not event.worst.outside:
@@ -140,25 +153,30 @@ def judged(event: Open, seasons: tuple[float, ...]) -> Verdict:
         return Verdict(Kind.NOISE, sentence, event.first, event.last)
     begin = event.first if sudden else event.first - len(event.before) + ends[kind]
     if kind is Kind.SHIFT:
-        sentence = _about_shift(event, found[kind][1], period, None if sudden else begin)
+        sentence = _about_shift(event, found[kind][1], None if sudden else begin)
     else:
         left = max(1.0 - found[kind][1], 0.0)
-        sentence = f"The season of {period} rows has {left:.0%} of its size from about row {begin or event.first} on."
+        sentence = (
+            f"The season of {event.period} rows has {left:.0%} of its size from about row {begin or event.first} on."
+        )
     return Verdict(kind, sentence, min(begin, event.first), event.last if sudden else event.rows[-1].row)
 
 
-def _quantities(event: Open, period: int) -> dict[Kind, Array]:
+def _quantities(event: Open) -> dict[Kind, Array]:
     """What a change of each kind is a change of the mean of."""
     (values, errors), start = event.columns(), len(event.before)
     level, made = values, {}
-    if period:
+    if period := event.period:
         known = start - SLOWLY if start >= SLOWLY + 2 * period else start
         phase = (np.arange(len(values)) - known) % period
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a phase nothing may be known
-            profile = np.nanmedian(values[known % period : known].reshape(-1, period)[-8:], axis=0)
+            seasons = values[known % period : known].reshape(-1, period)[-8:]
+            profile = np.nanmedian(seasons, axis=0)
             shape = profile - np.nanmean(profile)
             level = values - profile[phase]
+            if len(seasons) > 1:  # each is compared with the others, as rows after it are
+                level[known - seasons.size : known] *= len(seasons) / (len(seasons) - 1)
             made[Kind.LOST_SEASON] = -level * shape[phase] / np.nanmean(shape * shape)
     else:
         level = values - stats.rise_of(event.before[-AROUND:, 0]) * np.arange(len(values))
@@ -214,7 +232,8 @@ def _flat_line(event: Open) -> Verdict | None:
     lead = int(moved[0]) if len(moved) else 0
     first, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
     run = end - first + 1
-    if run < FLAT or stats.longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+    moving = before[: len(before) - still]
+    if run < FLAT or len(moving) < FLAT or stats.longest_run(moving) >= max(run / 2, FLAT):
         return None
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {first} to {end}."
     return Verdict(Kind.FLAT_LINE, sentence, first, max(event.last, end))
@@ -240,24 +259,25 @@ def _spike(event: Open, apart: float) -> Verdict:
     return Verdict(Kind.SPIKE, sentence, outside[0], outside[-1])
 
 
-def _about_shift(event: Open, amount: float, period: int, since: int | None) -> str:
+def _about_shift(event: Open, amount: float, since: int | None) -> str:
     values, start = event.columns()[0], len(event.before)
-    rise = 0.0 if period else stats.rise_of(event.before[-AROUND:, 0])
+    rise = 0.0 if event.period else stats.rise_of(event.before[-AROUND:, 0])
     if rise:
-        change, word = values[start] - values[start - 1], "rising" if rise > 0 else "falling"
-        moved = f"drops by {-change:.4g}" if change < 0 else f"jumps by {change:.4g}"
-        goes_on = f", and goes on {word}" if (values[-1] - values[start]) * rise > 0 else ""
-        return f"A {word} value {moved}, from {values[start - 1]:.6g} to {values[start]:.6g}{goes_on}."
+        earlier, later, word = values[start - 1], values[start], "rising" if rise > 0 else "falling"
+        moved = f"{'drops' if later < earlier else 'rises'} by {abs(later - earlier):.4g} in one row"
+        goes_on = f", and goes on {word}" if (values[-1] - later) * rise > 0 else ""
+        return f"A {word} value {moved} ({rise:+.2g} is usual), from {earlier:.6g} to {later:.6g}{goes_on}."
     if since is not None:
         return f"The level is {abs(amount):.4g} {'higher' if amount > 0 else 'lower'} from about row {since} on."
     level = median(values[start + min(event.long, len(event.rows) - 1) :])
-    return f"The level moves by {amount:.4g}, to {level:.6g}, and stays there."
+    to = "" if event.period else f", to {level:.6g},"
+    return f"The level moves by {amount:.4g}{to} and stays there."
 
 
-def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
+def season_is_back(lost: Open, event: Open) -> bool:
     """Whether the rows after `event` are those of the season that `lost` lost, but for their level."""
-    period = round(seasons[0]) if seasons else 0
-    if not period or len(lost.before) < 2 * period or len(event.rows) < min(period, APART):
+    period = lost.period
+    if not period or len(event.rows) < min(period, APART):
         return False
     usual = lost.before[period:, 0] - lost.before[:-period, 0]
     place = np.array([row.row for row in event.rows]) - lost.first

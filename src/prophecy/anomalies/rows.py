@@ -21,13 +21,14 @@ def change_of_mean(values: Array, start: int, end: int) -> tuple[float, float]:
     """By how much the mean of values[end:] differs from that of values[:start], in usual deviations and as it is.
 
     Usual are the differences between as many rows, as far apart, before `start`. Of the lengths to average over, those
-    are taken by which they are smallest.
+    are taken by which they are smallest. Whether there is a change is asked of rows cut at what was usual before; how
+    large it is, of those before and after as they are.
     """
     centre, deviation = median(values[:start][-5 * AROUND :]), robust_deviation(values[:start][-5 * AROUND :])
     known = np.where(np.isnan(values), centre, values)
     known = np.clip(known, centre - CUT * deviation, centre + CUT * deviation) if deviation > 0.0 else known
     sums, gap, there = np.concatenate([[0.0], np.cumsum(known)]), end - start, len(values) - end
-    least, found = np.inf, 0.0
+    least, found, rows = np.inf, 0.0, (0, 0)
     for after in sorted({*LENGTHS[:-1], there}):
         for before in LENGTHS:
             at = np.arange(before, start - gap - after + 1)
@@ -35,11 +36,14 @@ def change_of_mean(values: Array, start: int, end: int) -> tuple[float, float]:
                 continue
             at = np.append(at, start)
             changes = (sums[at + gap + after] - sums[at + gap]) / after - (sums[at] - sums[at - before]) / before
-            most = CUT * 1.4826 * float(np.median(np.abs(changes[:-1])))
+            most = CUT * robust_deviation(changes[:-1])
             usual = float(np.sqrt(np.mean(np.clip(changes[:-1], -most, most) ** 2)))
             if usual < least:
-                least, found = usual, float(changes[-1])
-    return (found / least if 0.0 < least < np.inf else 0.0), found
+                least, found, rows = usual, float(changes[-1]), (before, after)
+    if not found:
+        return 0.0, 0.0
+    amount = mean(values[end : end + rows[1]]) - mean(values[start - rows[0] : start])
+    return (found / least if least else np.copysign(np.inf, found)), amount
 
 
 def step_at(values: Array) -> int:
@@ -69,6 +73,15 @@ def robust_deviation(values: Array) -> float:
     if len(known) < 2:
         return 0.0
     return 1.4826 * float(np.median(np.abs(known - np.median(known)))) or float(np.std(known))
+
+
+def mean(values: Array) -> float:
+    """Mean of what is known, with rows far from the others cut; 0 for nothing."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return 0.0
+    reach = CUT * robust_deviation(known)
+    return float(np.mean(np.clip(known, np.median(known) - reach, np.median(known) + reach)))
 
 
 def size(errors: Array) -> float:

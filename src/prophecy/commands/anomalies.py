@@ -28,8 +28,8 @@ class Watch:
         self.series, self.events, self._threshold = series, Events(), -math.log10(rate / 2)
         self.flags = flagged(said.score, said.alarm, rate)
         parts = (series.values, said.residual, said.lower, said.upper, *map(np.nan_to_num, (said.score, said.alarm)))
-        numbers = self.events.add(np.column_stack(parts), 0, self.flags, series.seasons)
-        self.events.finish(series.seasons)
+        numbers = self.events.add(np.column_stack(parts), 0, self.flags)
+        self.events.finish()
         self.columns = {**said._asdict(), "flagged": self.flags.astype(np.float64), "event": numbers}
         self.count = int(self.flags.sum())
 
@@ -74,7 +74,7 @@ def anomalies(
     A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
     alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
     rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
-    event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season.
+    event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season. Rows count from 0.
     """
     found = FollowedFile(file, asked, 1 - rate, irregular=irregular)
     watches = [Watch(one, rate) for one in found.series]
@@ -93,12 +93,12 @@ def anomalies(
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:
-    """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
+    """The most unusual events of all series in the order of the file, header first. `noticed`: the time of the
     first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
     events = [(watch, event) for watch in watches for event in watch.events.found]
     ranked = sorted(events, key=lambda pair: (-pair[1].score, -pair[1].alarm))[:MOST]
-    for watch, event in sorted(ranked, key=lambda pair: (pair[0].series.title, pair[1].number)):
+    for watch, event in sorted(ranked, key=lambda pair: (watches.index(pair[0]), pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
         row = next((row for row in range(event.first, event.row) if watch.flags[row]), event.row)
         when = f"{row}" if watch.series.times is None else watch.series.times.text(row)

@@ -146,14 +146,13 @@ class Series(NamedTuple):
     """One series of a file, and what was said of each of its rows before it was seen.
 
     grid: that its times lie on; times missing on it (`filled`) are gaps. irregular: they lie on none, and rows were
-    predicted for the times they came at. seasons: that were found, in rows of the grid.
+    predicted for the times they came at.
     """
 
     title: str
     values: Array
     times: Times | None
     said: RowPredictions
-    seasons: tuple[float, ...]
     grid: Grid | None
     irregular: bool
     filled: int
@@ -194,7 +193,7 @@ def followed(
         rows = np.stack([track.point, track.lower, track.upper, track.score, track.alarm])
     point, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)[:, slots]
     said = RowPredictions(point, lower, upper, values - point, score, alarm)
-    return Series(title, values, times, said, model.seasons(), grid, uneven, len(whole) - len(values))
+    return Series(title, values, times, said, grid, uneven, len(whole) - len(values))
 
 
 class FollowedFile:
