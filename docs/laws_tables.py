@@ -60,7 +60,7 @@ def others() -> Iterator[str]:
 def equations() -> Iterator[str]:
     rows = blocks.results("equations.json")["rows"]
     noises = sorted({row["noise"] for row in rows})
-    yield f"| | {' | '.join(f'{noise:.0%} noise' for noise in noises)} |"
+    yield f"| | {' | '.join(f'{noise * 100:.0f} % noise' for noise in noises)} |"
     yield "|---" * (1 + len(noises)) + "|"
     for name in dict.fromkeys(row["system"] for row in rows):
         cells = []
@@ -70,7 +70,7 @@ def equations() -> Iterator[str]:
                 f"{np.median([row[who]['error'] for row in here]):.1e} ({sum(row[who]['structure'] for row in here)})"
                 for who in ("ours", "pysindy")
             ]
-            cells.append(" / ".join(both))
+            cells.append("<br>".join(both))
         yield f"| {name} | {' | '.join(cells)} |"
 
 

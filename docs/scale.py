@@ -1,11 +1,13 @@
-"""Put the measured tables of docs/scale.md and docs/service.md together: python docs/scale.py [--check].
+"""Put what was measured for docs/scale.md and docs/service.md together: python docs/scale.py [--check].
 
-Reads, in benchmarks/results: fleet.json (benchmarks/fleet.py) and service.json (benchmarks/service.py).
+Reads, in benchmarks/results: fleet.json, kills.json, damaged.json, million.json and service.json, each made by
+`python -m benchmarks NAME`.
 """
 
 from __future__ import annotations
 
 import sys
+from textwrap import fill
 
 from blocks import ROOT, lines, results, write
 
@@ -13,8 +15,8 @@ YOUNG = "64"  # rows up to which a stream is saved as its values
 
 
 def whole(number: float) -> str:
-    """262 000 rather than 262,000.4."""
-    return f"{number:,.0f}".replace(",", " ")
+    """262 000 rather than 262,000.4, on one line."""
+    return f"{number:,.0f}".replace(",", "\N{NO-BREAK SPACE}")
 
 
 def fleet() -> str:
@@ -35,6 +37,53 @@ def states() -> str:
         for count, row in results("fleet.json")["states"].items()
     ]  # fmt: skip
     return lines(["rows", "save", "restore", "bytes"], rows)
+
+
+def crashes() -> str:
+    """What became of fleets that were killed, and of files that were damaged."""
+    kills, damaged = results("kills.json"), results("damaged.json")
+    files, forged = damaged["damaged"], damaged["forged"]
+    lost, wrong = kills["acknowledged_and_lost"], kills["answered_otherwise_than_undisturbed"]
+    sentences = [
+        f"**Measured.** {whole(kills['kills'])} kills under load, over {whole(kills['rows'])} rows with wild times, "
+        f"extreme values and eviction, lost {lost or 'no'} rows and changed {wrong or 'no'} answers.",
+        f"Of {whole(sum(files.values()))} files with changed bytes {files['refused']} were refused,",
+        f"{files['as after an earlier batch']} opened at the last whole batch before a damaged FILE-wal,",
+        f"{files['set aside or reported']} set streams aside or were reported,",
+        f"and {files['unchanged']} were unchanged.",
+        f"Of {whole(sum(forged.values()))} forged states with right checksums {forged['refused']} were refused;",
+        f"{whole(forged['ran'])} ran, each of their answers finite;",
+        f"{forged['refused a state of its own later']} ran and refused a state of their own later.",
+    ]
+    return fill(" ".join(sentences), 180)
+
+
+def opening() -> str:
+    """What a fleet's file costs."""
+    found = results("fleet.json")["rows"]["Fleet with its file"]
+    return (
+        f"Opening after a crash and closing took {found['open_after_a_crash_and_close_seconds']:.1f} s; "
+        f"a key takes {whole(found['bytes_per_key_on_disk'])} bytes on disk."
+    )
+
+
+def million() -> str:
+    """More keys than memory holds, and many short series."""
+    found = results("million.json")
+    streams, series = found["streams"], found["series"]
+    first, *_, last = (each["values"] / each["seconds"] for each in streams["rounds"])
+    memory = streams["largest_memory_of_the_process_bytes"] / 2**20
+    sentences = [
+        f"A million keys on two cores, {streams['seconds']:.0f} s: memory has room for",
+        f"{whole(streams['streams_in_memory_at_most'])} streams, so every value loads its stream from disk.",
+        f"That gives {whole(streams['values_per_second'])} values a second",
+        f"({whole(first)} in the first round, {whole(last)} in the last),",
+        f"with {whole(memory)} MiB of memory and {streams['bytes_on_disk_per_key']:.0f} bytes on disk for each key.",
+        "Short series by `forecast_many` (12 to 36 values, 6 ahead):",
+        f"{series['series_per_second_and_core']:.0f} a second and core,",
+        f"so a million take {series['hours_for_a_million']:.1f} hours on two cores.",
+    ]
+    return fill(" ".join(sentences), 180)
 
 
 def service() -> str:
@@ -81,7 +130,10 @@ def service() -> str:
 
 
 def main(arguments: list[str]) -> str | int:
-    pages = {"scale.md": {"fleet": fleet, "states": states}, "service.md": {"measured": service}}
+    pages = {
+        "scale.md": {"crashes": crashes, "fleet": fleet, "opening": opening, "states": states, "million": million},
+        "service.md": {"measured": service},
+    }
     said = [write(ROOT / "docs" / page, "scale.py", tables, arguments) for page, tables in pages.items()]
     return next((words for words in said if words), 0)
 

@@ -109,7 +109,7 @@ class Forecast:
     point: the path to use where one number is wanted: of a law its trajectory, otherwise the median.
     mean, median: of the distribution at each step. lower, upper: its quantiles that leave (1 - level) / 2 outside on
     either side. Each is a float (one value), (horizon,) or (horizon, variables). Far ahead of a chaotic system `point`
-    is one of many possible paths and may leave the interval; `mean` and `median` come to rest.
+    is one of many possible paths and may leave the interval; `mean` and `median` settle.
     method: what made the forecast. notes: what was assumed or found, one sentence each.
     index: the times of the values, names: those of the variables, where they are known.
     distribution: what `mean`, `median`, `quantile` and `samples` are read from; without one a normal distribution on
@@ -189,7 +189,7 @@ class Forecast:
     def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
         """The past, the point and its fan: a matplotlib figure, or (interactive) one of Plotly's.
 
-        path: a file to save instead, .png, .svg or .html (one page to zoom, which needs nothing else).
+        path: a file to save to instead: .png, .svg or .html (a page to zoom into, which needs no network).
         history: rows of the past to show; dark: for a dark background; width: inches.
         """
         from prophecy.tables.pictures import plot_forecasts
@@ -204,7 +204,7 @@ class Forecast:
     def equations(self, dt: float | None = None, names: Sequence[str] | None = None) -> Any:
         """The differential equations behind the point (`prophecy.laws.equations`); None where none were found.
 
-        dt: time between two samples, in the unit that derivatives shall be taken in. By default it is read from the
+        dt: time between two samples, in the unit of time that derivatives refer to. By default it is read from the
             times: in their own unit, for dates in the longest of days, hours, minutes and seconds that is no longer
             than a row. Without times derivatives are per sample.
         names: of the variables, in place of the forecast's own.
@@ -230,7 +230,7 @@ class Forecast:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """Stands where a forecast could not be made: `index`, which series of the batch; `error`, why."""
+    """In place of a forecast that could not be made: `index`, which series of the batch; `error`, why."""
 
     index: int
     error: Exception

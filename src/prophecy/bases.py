@@ -139,7 +139,7 @@ def _stretched(functions: Functions, ratio: float, ages: Array) -> Array:
 
 
 def check_basis(basis: Basis, tolerance: float = 1e-6) -> None:
-    """Whether A, B and the functions of a basis of your own fit each other; ValueError says what does not.
+    """Check that A, B and the functions of a basis fit each other; raises a ValueError that says what does not.
 
     A past made of one of the functions, u(t - a) = p_m(a), is remembered as that function and must stay so while time
     goes on: p' = -(A + B newestᵀ)ᵀ p. That ties the scale of B, the sign of A and the order of states to the functions,

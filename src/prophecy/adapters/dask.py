@@ -1,8 +1,8 @@
 """Forecasts of a table in many Parquet files, shared among the workers of a Dask cluster (extra `dask`).
 
-A task reads one partition, forecasts its series and writes one file under a name of its own, which it gets when it is
-whole. So a worker may die at any moment: its tasks run again elsewhere, and a task that ran twice wrote the same file.
-Workers need to reach the files by the same paths as the one who asks. The series of a key must lie in one partition.
+A task reads one partition, forecasts its series and writes one file, which gets its final name once it is complete.
+So a worker may die at any moment: its tasks run again elsewhere, and a task that ran twice wrote the same file.
+Workers need to reach the files by the same paths as the caller. The series of a key must lie in one partition.
 """
 
 import os
@@ -38,7 +38,7 @@ class PartitionTask(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A partition that is written. keys: its series; errors: those that failed, and why."""
+    """A partition that has been written. keys: its series; errors: those that failed, and why."""
 
     target: str
     keys: list[Key]
@@ -67,7 +67,7 @@ def forecast_partitions(
 ) -> list[Done]:
     """Forecast every partition, in order; the files of `out` are called as their number: part-00000.parquet …
 
-    Files of `out` that are there already are kept with `resume`, and refused without.
+    Existing files of `out` are kept with `resume`, and are an error without it.
     """
     folder = Path(out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def forecast_partitions(
 
 
 def by_workers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """one(item) of every item by the workers of a Dask client, as they come."""
+    """Results of one(item) on the workers of a Dask client, in the order in which they finish."""
     from distributed import as_completed
 
     futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)

@@ -12,8 +12,8 @@ from prophecy.streams import Prophecy
 class ProphecyForecaster(Forecaster):  # type: ignore[misc]
     """Forecasts with `prophecy.Prophecy`, one value at a time; there is nothing to tune.
 
-    One step ahead comes from the whole bank. More steps come from dynamics solved from the last `context` values, which
-    takes tens of milliseconds for each call.
+    One step ahead comes from the whole bank. More steps come from `prophecy.forecast` over the last `context` values,
+    which takes tens of milliseconds for each call.
 
     >>> import math
     >>> model = ProphecyForecaster()

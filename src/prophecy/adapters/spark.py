@@ -3,9 +3,9 @@
     answers = predict(rows, key="sensor", time="at", value="reading")
     answers.writeStream.format("parquet").option("path", out).option("checkpointLocation", checkpoint).start()
 
-The state of a key is plain bytes in Spark's state store, so a query that was killed goes on from its checkpoint, and
-every row is taken in exactly once. Spark promises no order within a micro-batch: rows of a key are taken in the order
-of their times there, and what comes in a later micro-batch with an earlier time is late, as in a `Fleet`.
+The state of a key is plain bytes in Spark's state store, so a query that was killed continues from its checkpoint, and
+every row counts exactly once. Spark promises no order within a micro-batch: rows of a key are processed there in the
+order of their times. What comes in a later micro-batch with an earlier time is late, as in a `Fleet`.
 """
 
 from collections.abc import Iterator

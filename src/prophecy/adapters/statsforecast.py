@@ -11,7 +11,7 @@ from prophecy.streams import Prophecy
 
 
 class ProphecyModel(_TS):  # type: ignore[misc]
-    """Forecasts with dynamics solved from the series itself; nothing is trained, there is no season to name.
+    """`prophecy.forecast` of each series by itself; nothing is trained, and no season has to be named.
 
     Intervals are the forecast's own unless `prediction_intervals` asks for conformal ones.
 

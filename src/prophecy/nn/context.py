@@ -302,7 +302,7 @@ class ContextSSM(nn.Module):
 
     memory: a `ProphecySSM` or `DiagonalSSM`. Each channel is solved for on its own, from the features [x, u, 1].
     solver: `GradientStep`, `Delta`, `RLS` or `Ridge`; its horizon is the layer's.
-    base: what the solved readout is added to: "none"; "copy", the newest value, so that nothing learnt means copying;
+    base: what the solved readout is added to: "none"; "copy", the newest value, which it starts from;
         "construction", the memory's own output, which it then corrects (a prediction of the same horizon).
 
     >>> from prophecy.nn import ProphecySSM, RLS
