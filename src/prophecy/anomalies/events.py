@@ -165,7 +165,7 @@ def find_events(
     """The events of one series: values (time,), what `Prophecy.follow` returned for them, and the seasons it found.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
-    1 - rate is what `prophecy anomalies` takes. Seasons, in rows, are looked for before each event unless they are given.
+    1 - rate is what `prophecy anomalies` takes. Seasons, in rows, are looked for before each event unless given.
 
     >>> import numpy as np, prophecy
     >>> u = np.sin(np.arange(1000) / 9) + 0.01 * np.random.default_rng(0).standard_normal(1000)

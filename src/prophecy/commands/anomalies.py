@@ -74,7 +74,7 @@ def anomalies(
     A row's score is -log10 of the probability of an error at least as large as its own, judged by earlier errors. Its
     alarm says how unusual the latest rows are: their values, changes, level and noise. A row is flagged where either is
     rarer than half of --rate, so of ordinary rows at most that share is flagged. Flagged rows near each other are one
-    event, with a beginning, an end and a kind: spike, shift, change of noise, flat line, lost season. Rows count from 0.
+    event, with its rows (counted from 0) and a kind: spike, shift, change of noise, flat line, lost season.
     """
     found = FollowedFile(file, asked, 1 - rate, irregular=irregular)
     watches = [Watch(one, rate) for one in found.series]
