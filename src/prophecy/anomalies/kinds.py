@@ -269,9 +269,9 @@ def _about_shift(event: Open, amount: float, since: int | None) -> str:
         return f"A {word} value {moved} ({rise:+.2g} is usual), from {earlier:.6g} to {later:.6g}{goes_on}."
     if since is not None:
         return f"The level is {abs(amount):.4g} {'higher' if amount > 0 else 'lower'} from about row {since} on."
-    level = median(values[start + min(event.long, len(event.rows) - 1) :])
-    to = "" if event.period else f", to {level:.6g},"
-    return f"The level moves by {amount:.4g}{to} and stays there."
+    after = values[start + min(event.long, len(event.rows) - 1) :]
+    to = "" if event.period else f", to {median(after):.6g},"
+    return f"The level moves by {amount:.4g}{to} and stays there for {len(after)} rows or more."
 
 
 def season_is_back(lost: Open, event: Open) -> bool:
