@@ -81,7 +81,7 @@ def test_no_field_takes_a_number_beyond_its_limits(saved, part, field):
         ("scale", 0.0),
         ("error_scale", 0.0),
         ("quantile", 1e-5),
-        ("quantile", 1000.0),
+        ("quantile", 1e7),
         ("lag", 5.0),
         ("last", 5.0),
         ("feature", 0.25),

@@ -16,7 +16,7 @@ PRIOR_POWER, BOUND, TIDY = 1e12, 1e16, 64
 prior; largest squared norm of a factor times the mean square of the features, beyond which, in a direction the signal
 never excites, the next rounding error would be learned as signal (float64 has 16 digits); and the samples between
 applications of the factors' growth and bound."""
-LOWEST, HIGHEST = 0.01, 100.0
+LOWEST, HIGHEST = 0.01, 1e6
 """Bounds of the tracked quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
 ROUNDED = 1e-6
 """Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
