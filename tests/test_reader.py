@@ -155,6 +155,25 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "epoch in us": (table("ts,b", "1700000000000001,7", "1700000000000002,5"), {"b": [7, 5]}, "since 1970 in µs"),
     "minutes": (table("min,b", *(f"{5 * k},{k * k % 7}" for k in range(9))), {"b": [k * k % 7 for k in range(9)]}, ""),
     "elapsed": (table("elapsed,b", "0,3", "1.5,4", "3,1"), {"b": [3, 4, 1]}, ""),
+    "durations": (
+        table("elapsed,b", *(f"{k // 4}:{k % 4 * 15:02d}:00,{k * k % 7}" for k in range(9))),
+        {"b": [k * k % 7 for k in range(9)]},
+        "'elapsed' read as hours, minutes and seconds since a start",
+    ),
+    "more hours than a day has": (
+        table("t,b", *(f"{20 + k}:00,{k * k % 7}" for k in range(9))),
+        {"b": [k * k % 7 for k in range(9)]},
+        "in steps of 3600, 't' read as hours",
+    ),
+    "offsets of winter and of summer": (
+        table(
+            "t,b",
+            *(f"2024-03-{d}T00:00:00+0{1 + (d > 31)}:00,{d}" for d in (29, 30, 31)),
+            "2024-04-01T00:00:00+02:00,5",
+        ),
+        {"b": [29, 30, 31, 5]},
+        "every day, 't' has several offsets (+01:00, +02:00)",
+    ),
     "a number of samples": (table("n,b", "1,3", "2,4", "3,1"), {"b": [3, 4, 1]}, ""),
     "an even column": (
         table("pos,b", *(f"{k},{k * k % 7}" for k in range(9))),
@@ -708,3 +727,76 @@ def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path)
         assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(data, missing='-9999').")
     cleaned = prophecy.forecast(read_table(path, missing="-9999"), 3)
     assert not any("-9999" in note for note in cleaned.notes)
+
+
+def test_a_stray_cell_at_the_end_of_a_sheet_costs_seconds_and_no_column(tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in [["day", "v"], *[[day, cell] for day, cell in zip(DAYS, NUMBERS, strict=True)]]:
+        book.active.append(row)
+    book.active["XFD1048576"] = "x"
+    book.save(tmp_path / "x.xlsx")
+    found = collect(open_table(str(tmp_path / "x.xlsx")), 10**6)
+    assert len(found.table.names) == 3
+    assert found.sources[""].values.tolist() == NUMBERS
+    assert "1 row without a time left out" in words(found)
+
+
+SUMMER = pd.date_range("2024-03-20", periods=40, tz="Europe/Berlin")  # days of 24 and of 23 hours
+
+
+@pytest.mark.parametrize("freq", ["D", "B", "MS", "h"])
+def test_rows_with_two_offsets_are_moments_and_days_are_those_of_the_clock_that_wrote_them(tmp_path, freq):
+    days = pd.date_range("2024-03-20", periods=40, tz="Europe/Berlin", freq=freq)
+    later = pd.date_range(days[-1], periods=3, freq=freq)[1:]
+    path = tmp_path / "x.csv"
+    path.write_text(table("time,v", *(f"{day.isoformat()},{k * k % 7}" for k, day in enumerate(days))))
+    assert len({day.utcoffset() for day in days}) == 2 or freq == "h"
+    found = collect(open_table(str(path)), 10**6)
+    series = found.sources[""].series
+    assert (series.times.values == days.tz_convert("UTC").tz_localize(None).to_numpy()).all()
+    assert (
+        series.grid.words()
+        == {"D": "every day", "B": "every business day", "MS": "every month", "h": "every hour"}[freq]
+    )
+    ahead = [day.isoformat(sep=" ")[:16] + day.isoformat()[-6:] for day in later]
+    if days[-1].utcoffset() == later[-1].utcoffset():
+        assert series.after(2).texts() == ahead
+    if freq == "D":
+        assert "'time' has several offsets (+01:00, +02:00), and rows to come keep the last of them" in words(found)
+        assert "has several offsets" not in words(collect(open_table(str(path), _options.asked(time_zone="UTC")), 99))
+
+
+def test_every_key_keeps_the_offsets_of_its_own_rows(tmp_path):
+    zones = {"b": SUMMER, "n": pd.date_range("2024-03-01", periods=40, tz="America/New_York")}
+    path = tmp_path / "x.csv"
+    rows = (f"{key},{days[k].isoformat()},{k}" for k in range(40) for key, days in zones.items())
+    path.write_text(table("sensor,time,v", *rows))
+    sources = split(str(path), None)
+    assert [source.series.after(1).texts() for source in sources.values()] == [
+        ["2024-04-29 00:00+02:00"],
+        ["2024-04-10 00:00-04:00"],
+    ]
+    assert {source.series.grid.words() for source in sources.values()} == {"every day"}
+
+
+def test_durations_are_times_and_come_out_as_they_were(tmp_path, prophecy):
+    path = tmp_path / "x.csv"
+    path.write_text(table("elapsed,v", *(f"{k // 4}:{k % 4 * 15:02d}:00,{k * k % 7}" for k in range(120))))
+    code, _, err = prophecy("forecast", path, "-H", 2, "--out", tmp_path / "o.csv")
+    assert code == 0
+    assert "'elapsed' read as hours, minutes and seconds since a start" in err
+    assert [line.split(",")[0] for line in (tmp_path / "o.csv").read_text().split()] == [
+        "elapsed",
+        "30:00:00",
+        "30:15:00",
+    ]
+
+
+def test_durations_of_a_frame_come_out_as_durations(tmp_path):
+    frame = pd.DataFrame({"elapsed": pd.to_timedelta(np.arange(40) * 90.5, unit="s"), "v": np.arange(40) % 5})
+    made = prophecy.forecast(frame, 2).to_frame()
+    assert made["elapsed"].tolist() == [pd.Timedelta(seconds=90.5 * k) for k in (40, 41)]
+    frame.to_csv(tmp_path / "x.csv", index=False)  # 0 days 00:01:30.500000
+    assert read(str(tmp_path / "x.csv")).series.grid.words() == "in steps of 90.5"

@@ -87,7 +87,7 @@ def text_of(cell: Any) -> str:
 
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
-    """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
+    """number, date, clock (a time of day, or since a start), text or empty, by most of the cells that are there."""
     texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
     if not texts:
         return "empty"
@@ -105,7 +105,15 @@ def _kind(cell: str, unit: str = "") -> str:
         return "date"
     if is_number(cell, unit):
         return "number"
-    return "date" if dates.is_date(cell) else "clock" if dates.TIME_OF_DAY.fullmatch(cell) else "text"
+    clock = dates.TIME_OF_DAY.fullmatch(cell) or dates.elapsed(cell) is not None
+    return "date" if dates.is_date(cell) else "clock" if clock else "text"
+
+
+class Elapsed(NumberStyle):
+    """Of a column of `clock`s: seconds, out of hours, minutes and seconds."""
+
+    def read(self, cell: str) -> float | None:
+        return dates.elapsed(cell)
 
 
 class Form(NamedTuple):
@@ -299,6 +307,7 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
         if not column.kind:
             judged[name] = [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
             column.kind = kind_of(judged[name], asked)
+            column.style = Elapsed(plain=False) if column.kind == "clock" else PLAIN
     marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
     told = [mark for found in marks.values() for mark in ".," if mark in found]
     either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")

@@ -52,10 +52,12 @@ _CLOCK = (
     r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
 )
 TIME_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_ELAPSED = re.compile(r"(?:(\d+) days?,? )?(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
 JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
+UNSAID = -(10**6)  # seconds ahead of UTC of a cell without an offset
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
 
 Way = Callable[[str], str]  # names the option that says how dates are written
@@ -65,6 +67,23 @@ Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds
 def is_date(cell: str) -> bool:
     """Whether a cell reads as a date of some pattern."""
     return any(_moment(pattern, cell) is not None for pattern in PATTERNS)
+
+
+def elapsed(cell: str) -> float | None:
+    """Seconds since midnight, or since a start (`25:10:00`, `1 days 01:10:00`); None where a cell does not say them."""
+    found = _ELAPSED.fullmatch(cell.strip())
+    days, hours, minutes, seconds = ("0", *"000") if found is None else found.groups("0")
+    return None if found is None else 86_400 * int(days) + 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+
+
+def as_elapsed(seconds: float) -> str:
+    """Seconds as `elapsed` reads them.
+
+    >>> as_elapsed(90061.5), elapsed("25:01:01.5")
+    ('25:01:01.500000', 90061.5)
+    """
+    whole, rest = divmod(round(float(seconds) * 10**6), 10**6)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}" + (f".{rest:06d}" if rest else "")
 
 
 def fits(cells: Sequence[str], pattern: str) -> bool:
@@ -246,14 +265,14 @@ def read(
     if (times := quick(cells, pattern)) is not None:
         return times
     seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
-    there, ahead = np.zeros(len(cells), bool), None
+    there, ahead = np.zeros(len(cells), bool), np.full(len(cells), UNSAID)
     for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
         if cell is None or not cell.strip():
             continue
         moment = _moment(pattern, cell)
         if moment is not None:
             there[k], seconds[k], nano[k] = True, moment[0] - (moment[2] or 0), moment[1]
-            ahead = moment[2] if moment[2] is not None else ahead
+            ahead[k] = UNSAID if moment[2] is None else moment[2]
         elif stray is None or is_date(cell):
             wrong = f"{cell!r} is not a date like the others ({pattern})"
             raise ValueError(f"column {name!r}, row {row}: {wrong}; correct it, or leave the cell empty")
@@ -262,7 +281,12 @@ def read(
     unit, per = ("s", 1) if not nano.any() else ("us", 10**6) if not (nano % 1000).any() else ("ns", 10**9)
     values = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
     values[~there] = np.datetime64("NaT")
-    return Times(values, None if ahead is None else timezone(timedelta(seconds=ahead)) if ahead else UTC)
+    offsets = ahead[ahead != UNSAID]
+    if not offsets.size:
+        return Times(values)
+    zone = timezone(timedelta(seconds=int(offsets[-1]))) if offsets[-1] else UTC
+    ahead[ahead == UNSAID] = offsets[-1]
+    return Times(values, zone, ahead if np.ptp(offsets) else None)
 
 
 def quick(cells: Sequence[str | None], pattern: str) -> Times | None:

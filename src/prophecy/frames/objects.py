@@ -110,7 +110,8 @@ def _has_numbers(rows: list[Row]) -> bool:
 
 
 def _sheet_rows(sheet: Any) -> list[Row]:
-    """The rows of a sheet by its cells; what it says of its own size may be wrong."""
+    """The rows and columns of a sheet that have cells: what it says of its size may be wrong, and one cell may stand
+    far off."""
     sheet.reset_dimensions()
     rows: list[Row] = []
     cells = 0
@@ -120,8 +121,8 @@ def _sheet_rows(sheet: Any) -> list[Row]:
             raise ValueError(f"sheet {sheet.title!r} has more than {SHEET_CELLS:,} cells; save it as CSV or Parquet")
         if any(cell is not None for cell in row):
             rows.append(row)
-    width = max((max(i for i, cell in enumerate(row, 1) if cell is not None) for row in rows), default=0)
-    return [(*row, *[None] * (width - len(row)))[:width] for row in rows]
+    used = sorted({i for row in rows for i, cell in enumerate(row) if cell is not None})
+    return [[row[i] if i < len(row) else None for i in used] for row in rows]
 
 
 def read_parquet(opened: Opened, asked: Hints) -> Layout:

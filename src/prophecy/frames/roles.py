@@ -9,6 +9,7 @@ import numpy as np
 
 from prophecy.frames import dates
 from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.grid import DAY
 from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.source import EPOCHS, TimeColumn
 
@@ -32,6 +33,9 @@ UNITS = RISING | {
 }  # fmt: skip
 """What names of time may begin and go on with where their numbers seldom fall from row to row: `min` or `t_min` may be
 a minimum."""
+
+COUNTED = frozenset({"elapsed", "duration", "runtime", "uptime"})
+"""What names begin with whose hours, minutes and seconds count from a start, and are no times of day."""
 
 KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_id", "id", "name")
 """Names under which text tells series apart, and whole numbers that come again do."""
@@ -284,11 +288,11 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
     kind = layout[time].kind
     if kind == "clock":
         dated = [name for name in free if layout[name].kind == "date"]
-        if not dated:
-            raise ValueError(
-                f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}"
-            )
-        return _joined(layout, (dated[0], time), notes)
+        if dated:
+            return _joined(layout, (dated[0], time), notes)
+        if (clock := _elapsed(layout, time, notes)) is not None:
+            return clock
+        raise ValueError(f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}")
     if kind == "typed":
         return TimeColumn((time,), typed=True)
     texts = layout[time].texts
@@ -329,7 +333,7 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name of time."""
     numbers = layout[name].known if layout[name].kind == "number" else np.empty(0)
     if not len(numbers):
-        return None
+        return _elapsed(layout, name, notes)
     steps, whole, (low, high) = np.diff(numbers), _whole(numbers), (numbers.min(), numbers.max())
     ordered = len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
     if whole and (hinted or ordered) and low >= 19000101 and high <= 21001231:
@@ -346,6 +350,17 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
     monotone = ordered if layout.strict else bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
+
+
+def _elapsed(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
+    """Hours, minutes and seconds since a start, by the column's name or where there are more than a day has; they fall
+    seldom from row to row: where a series begins anew."""
+    seconds = layout[name].known if layout[name].kind == "clock" else np.empty(0)
+    counted = {*_words(name)[:1]} & COUNTED or seconds.max(initial=0) > DAY
+    if not counted or (np.diff(seconds) >= 0).sum() < MOSTLY * (len(seconds) - 1):
+        return None
+    notes.append(f"{name!r} read as hours, minutes and seconds since a start")
+    return TimeColumn((name,), elapsed=True)
 
 
 def _words(name: str) -> list[str]:

@@ -17,7 +17,7 @@ from prophecy.frames.align import Aligned
 from prophecy.frames.columns import NAMED, Layout, Stray, text_of
 from prophecy.frames.grid import UNITS
 from prophecy.frames.numbers import is_missing
-from prophecy.frames.times import Times, zone_of
+from prophecy.frames.times import Times, offset_text, zone_of
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
 EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -56,6 +56,7 @@ class TimeColumn(NamedTuple):
     whole: bool = False  # numbers without a fraction
     serial: bool = False  # days as Excel counts them
     typed: bool = False  # cells are dates by their type
+    elapsed: bool = False  # seconds, written as hours, minutes and seconds
 
     def read(self, layout: Layout) -> tuple[Times, list[str]]:
         """The times of all rows, and what is to be said of cells that are none."""
@@ -89,7 +90,12 @@ class TimeColumn(NamedTuple):
         cells = [None if any(map(is_missing, row)) else " ".join(row) for row in texts]
         times = dates.read(cells, self.pattern, name, places.tolist(), wrong)[codes]
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
-        return times, Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
+        said = Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
+        if times.ahead is not None and layout.asked.time_zone is None:
+            written, ways = ", ".join(map(offset_text, np.unique(times.ahead).tolist())), layout.asked.ways
+            zoned = f"; {ways('time_zone', 'Europe/Berlin')} follows a zone" if ways.option != "?" else ""
+            said.append(f"{name!r} has several offsets ({written}), and rows to come keep the last of them{zoned}")
+        return times, said
 
     def numbers(self, times: Times) -> Any:
         """Times as the numbers of the column."""
@@ -266,6 +272,10 @@ def time_series(times: Times, kind: Kind) -> Any:
     name, backend, clock = kind.time or "time", kind.backend or any_library(), kind.clock or TimeColumn((), whole=True)
     if times.dates and clock.pattern is not None:
         return nw.new_series(name, times.texts(), nw.String, backend=backend)
+    if clock.elapsed:
+        typed = kind.dtype == nw.Duration
+        cells = np.rint(times.values * 1e6).astype("m8[us]") if typed else list(map(dates.as_elapsed, times.values))
+        return nw.new_series(name, cells, backend=backend)
     if not times.dates or clock.unit is not None or clock.serial:
         series = nw.new_series(name, clock.numbers(times), backend=backend)
         return series.cast(kind.dtype) if kind.dtype is not None and kind.dtype.is_float() else series

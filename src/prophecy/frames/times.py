@@ -27,16 +27,35 @@ _BACK = (0, 4)  # hours of the day between which the doubled hour lies, in every
 _QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
+class Written(tzinfo):
+    """The zone of times that were written with several offsets, as summer time has: each holds until the next one, the
+    last for good. moments: UTC, in order; ahead: seconds ahead of it."""
+
+    def __init__(self, moments: Moments, ahead: Counts) -> None:
+        self._moments, self._ahead = moments, ahead
+
+    def __str__(self) -> str:
+        return offset_text(int(self._ahead[-1]))
+
+    def offsets(self, moments: Moments, wall: bool) -> Counts:
+        """As `offsets`; wall: the moments are what the clocks showed."""
+        since = shifted(self._moments, self._ahead) if wall else self._moments
+        place = np.searchsorted(since, moments, "right") - 1
+        return np.asarray(self._ahead[np.maximum(place, 0)])
+
+
 @dataclass(frozen=True, eq=False)
 class Times:
     """When rows happened.
 
     values: datetime64 (in UTC where there is a zone, as written where there is none), or float64 numbers of any unit.
-    zone: the time zone of the rows, in which days, weeks and months are counted; None without one.
+    zone: the time zone of the rows, in which days, weeks and months are counted; None without one. ahead: seconds ahead
+    of UTC written in each row, where they differ.
     """
 
     values: Moments
     zone: tzinfo | None = None
+    ahead: Counts | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values)
@@ -50,7 +69,7 @@ class Times:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> Times:
-        return Times(self.values[rows], self.zone)
+        return Times(self.values[rows], self.zone, None if self.ahead is None else self.ahead[rows])
 
     @property
     def dates(self) -> bool:
@@ -75,7 +94,7 @@ class Times:
         """What a clock on the wall showed: datetime64 in the zone's own time."""
         if self.zone is None or not self.dates:
             return self.values
-        return shifted(self.values, offsets(self.values, self.zone))
+        return shifted(self.values, offsets(self.values, self.zone) if self.ahead is None else self.ahead)
 
     def from_wall(self, wall: Moments) -> Moments:
         """The moments (UTC) at which the zone's clocks show `wall`; a time that is skipped in spring is an hour later,
@@ -89,13 +108,16 @@ class Times:
 
     def texts(self) -> list[str | None]:
         """Dates in one format, as precise as they need, with their offset where the zone is one; None where missing."""
-        offset = ""
-        if isinstance(self.zone, timezone):
-            offset = str(self.zone).removeprefix("UTC") or "+00:00"
-        wall = self.wall()
+        wall, marks = self.wall(), [""] * len(self)
+        if isinstance(self.zone, timezone | Written):
+            ahead = offsets(self.values, self.zone).tolist()
+            called = {seconds: offset_text(seconds) for seconds in {*ahead}}
+            marks = [called[seconds] for seconds in ahead]
         unit = _unit(wall[~self.missing])
-        texts = np.datetime_as_string(wall, "m" if unit == "D" and offset else unit).tolist()
-        return [None if text == "NaT" else text.replace("T", " ") + offset for text in texts]
+        texts = np.datetime_as_string(wall, "m" if unit == "D" and any(marks) else unit).tolist()
+        return [
+            None if text == "NaT" else text.replace("T", " ") + mark for text, mark in zip(texts, marks, strict=True)
+        ]
 
 
 def joined(parts: Sequence[Times]) -> Times:
@@ -116,6 +138,10 @@ def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> Counts:
 
     fold: the moments are what the clocks show, at the first (0) or second (1) time; None: they are UTC.
     """
+    if isinstance(zone, Written):
+        return zone.offsets(moments, fold is not None)
+    if isinstance(zone, Written):
+        return zone.offsets(moments, fold is not None)
     seconds = np.where(np.isnat(moments), np.datetime64(0, "s"), moments.astype("datetime64[s]")).astype(np.int64)
     quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)
     found = []
@@ -133,6 +159,11 @@ def parse_offset(zone: str) -> int:
         return 0
     digits = zone[1:].replace(":", "").ljust(4, "0")
     return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
+
+
+def offset_text(seconds: int) -> str:
+    """Seconds ahead of UTC as dates have them: +01:00."""
+    return str(timezone(timedelta(seconds=seconds))).removeprefix("UTC") or "+00:00"
 
 
 def zone_of(name: str) -> tzinfo:
