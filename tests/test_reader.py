@@ -383,6 +383,7 @@ def by_page(data: bytes, **said: object) -> dict[str, object]:
         raise ValueError(about["error"] + "; " + about["way_out"])
     lines = data.decode(about["encoding"]).replace("\ufeff", "").replace("\r\n", "\n").split("\n")
     body = [line for line in lines[about["skip"] :] if line.strip()]
+    body = list(dict.fromkeys(body)) if about["time"] else body
     names = about["sep"].join('"' + name.replace('"', '""') + '"' for name in about["names"])
     values = about["values"][0] if len(about["values"]) == 1 else "value"
     asked = {
