@@ -223,6 +223,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     ),
     "months of Spain": (table("mes;v", "ene 2024;1,5", "feb 2024;2", "ago 2024;3"), {"v": [1.5, 2, 3]}, ""),
     "months of Portugal": (table("mês;v", "fev 2024;1,5", "out 2024;2", "dez 2024;3"), {"v": [1.5, 2, 3]}, ""),
+    "months of Brazil": (table("mês;v", "jan/2024;R$ 1,5", "fev/2024;R$ 2"), {"v": [1.5, 2]}, "every month"),
     "months in words beside a year": (
         table("Year,Month,v", "2023,Nov,5.5", "2023,Dec,6", "2024,Jan,7"),
         {"v": [5.5, 6, 7]},
@@ -503,6 +504,15 @@ def test_sheets_have_titles_units_totals_and_names(tmp_path):
     assert other["a"][1] == [1, 2]
     with pytest.raises(ValueError, match="no sheet 'Nope'; it has 'Data', 'Other'"):
         by_command_line(str(tmp_path / "x.xlsx"), sheet="Nope")
+
+
+def test_a_title_with_a_date_is_no_row(tmp_path):
+    body = [[pd.Timestamp(day).to_pydatetime(), k * 1.5, k] for k, day in enumerate(DAYS)]
+    rows = [["Plant 7"], ["printed 3 Jan 2024"], [], ["Day", "Load", "Power"], ["", "MW", "kW"], *body]
+    (tmp_path / "x.xlsx").write_bytes(sheet(rows))
+    made, words = by_command_line(str(tmp_path / "x.xlsx"))
+    assert made["Load"][1] == [k * 1.5 for k in range(12)]
+    assert "2 lines before the table skipped ('Plant 7')" in words
 
 
 def test_a_cover_sheet_is_passed_over(tmp_path):

@@ -17,6 +17,7 @@ from prophecy.commands._common import Progress, say, show
 from prophecy.commands._options import SHELL
 from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average, ordered, said
+from prophecy.frames.collect import refused
 from prophecy.frames.columns import Hints
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.names import count, series_title
@@ -218,7 +219,7 @@ class FollowedFile:
                 try:
                     found = ordered(table.values[rows], table.times[rows], asked.duplicates == "mean", SHELL)
                 except ValueError as error:
-                    raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+                    raise refused(table, key, error) from None
                 rows, starts = rows[found.rows], found.starts
                 moments = table.times[rows[starts]]
                 self._met.update(found.met)

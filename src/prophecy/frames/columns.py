@@ -150,10 +150,10 @@ class Stray:
     def refusal(self, name: str, asked: Hints) -> str:
         """Why the column is refused: its first stray cell, where it stands, how many cells are like the others."""
         row, cell = self.shown[0]
+        way_out = f"correct the others, or name what stands for no value with {asked.ways('missing', cell)}"
         return (
             f"column {name!r} holds {cell!r} in row {row} of the data; {self.filled - self.count:,} of {self.filled:,} "
-            f"cells are {self.what}, {MOSTLY:.0%} are needed; correct the others, or name what stands for no value "
-            f"with {asked.ways('missing', cell)}"
+            f"cells are {self.what}, {MOSTLY:.0%} are needed; {way_out if self.count < self.filled else 'correct them'}"
         )
 
 
