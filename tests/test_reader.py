@@ -811,3 +811,26 @@ def test_durations_of_a_frame_come_out_as_durations(tmp_path):
     assert made["elapsed"].tolist() == [pd.Timedelta(seconds=90.5 * k) for k in (40, 41)]
     frame.to_csv(tmp_path / "x.csv", index=False)  # 0 days 00:01:30.500000
     assert read(str(tmp_path / "x.csv")).series.grid.words() == "in steps of 90.5"
+
+
+@pytest.mark.parametrize(("pointed", "mark"), [(11, "."), (1, ","), (6, None)])
+def test_a_decimal_mark_is_proposed_only_where_it_reads_nearly_all_cells(tmp_path, pointed, mark):
+    cells = [f"{k}.25" if k < pointed else f"{k},5" for k in range(12)]
+    path = tmp_path / "x.csv"
+    path.write_text(daily(cells, "day;v", ";"))
+    with pytest.raises(ValueError, match="writes numbers in two ways") as caught:
+        by_command_line(str(path))
+    assert ("--decimal" in str(caught.value)) == (mark is not None)
+    if mark is not None:
+        made, _ = by_command_line(str(path), decimal=mark)
+        assert len(made["v"][1]) == 11
+
+
+def test_a_table_melted_as_its_refusal_says_is_one_of_many_series():
+    table = pd.DataFrame({"country": ["A", "B"], **{year: [year - 1990, year - 1980] for year in range(2000, 2012)}})
+    with pytest.raises(ValueError, match=r"table.melt\(\['country'\], var_name='time'\)"):
+        read(table)
+    melted = table.melt(["country"], var_name="time")
+    with pytest.raises(ValueError, match=r"use forecast_many\(data, horizon, key='country'\)"):
+        read(melted)
+    assert prophecy.forecast_many(melted, 2, key="country", jobs=1).to_frame()["time"].tolist() == [2012, 2013] * 2

@@ -208,10 +208,13 @@ class Column:
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
                 seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
                 one, two = number(seen["."], "."), number(seen[","], ",")
+                counts = {mark: sum(number(text, mark) is not None for text in self.texts) for mark in ".,"}
+                usual = max(counts, key=counts.__getitem__)
+                drop = f", or leave those of the other out with {self.asked.ways('decimal', usual)}"
                 mixed = (
                     f"column {self.name!r} writes numbers in two ways: {seen['.']!r} is {one:.15g} with a decimal "
-                    f"point, {seen[',']!r} is {two:.15g} with a decimal comma; write all of them in one way, or say "
-                    f"which one counts with {self.asked.ways('decimal', other)}"
+                    f"point, {seen[',']!r} is {two:.15g} with a decimal comma; write all of them in one way"
+                    f"{drop if counts[usual] >= MOSTLY * len(self.texts) else ''}"
                 )
         return values, stray, mixed
 

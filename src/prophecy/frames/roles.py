@@ -292,7 +292,9 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
             return _joined(layout, (dated[0], time), notes)
         if (clock := _elapsed(layout, time, notes)) is not None:
             return clock
-        raise ValueError(f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}")
+        raise ValueError(
+            f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}, or none"
+        )
     if kind == "typed":
         return TimeColumn((time,), typed=True)
     texts = layout[time].texts
@@ -347,8 +349,9 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     if _is_of(name, TIMES) and {*_words(name)} & DATED and low >= SERIALS[0] and high <= SERIALS[1]:
         notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
         return TimeColumn((name,), whole=whole, serial=True)
-    # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
-    monotone = ordered if layout.strict else bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
+    # Beside further columns numbers may begin anew with every series of a file; in a frame they must not fall.
+    even = bool((steps >= 0).all() or (steps <= 0).all())
+    monotone = ordered or (even and _is_of(name, CLOCKS)) if layout.strict else even or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
 
 
