@@ -6,6 +6,7 @@ them it is refused, with both readings shown, unless only one of them gives even
 """
 
 import re
+from calendar import month_abbr
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, timedelta, timezone
 from functools import lru_cache
@@ -36,7 +37,6 @@ _NAMES = (
     "october oktober octobre octubre ottobre outubro", "november novembre noviembre novembro",
     "december dezember décembre diciembre dicembre dezembro",
 )  # fmt: skip
-_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _PIECES = {
     "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
@@ -227,7 +227,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
 
 def _readable(cell: str, pattern: str) -> str:
     found = _fields(pattern, cell) or {}
-    return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {found.get('Y') or _century(int(found['y']))}"
+    return f"{int(found['d'])} {month_abbr[int(found['m'])]} {found.get('Y') or _century(int(found['y']))}"
 
 
 def given(pattern: str) -> str:

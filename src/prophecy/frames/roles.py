@@ -11,7 +11,8 @@ from prophecy.frames import dates
 from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.grid import DAY
 from prophecy.frames.numbers import MOSTLY
-from prophecy.frames.source import EPOCHS, TimeColumn
+from prophecy.frames.source import TimeColumn
+from prophecy.frames.times import PER_SECOND
 
 DATED = frozenset({"date", "datetime", "datum", "ds", "timestamp", "fecha"})
 TIMES = DATED | {"time", "zeit"}
@@ -342,7 +343,7 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
         cells = layout[name].texts
         if all(map(dates.is_date, cells[:100])):
             return TimeColumn((name,), _pattern(layout, name, cells, notes))
-    for unit, scale in EPOCHS.items():
+    for unit, scale in PER_SECOND.items():
         if ERA[0] * scale <= low and high <= ERA[1] * scale and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
             return TimeColumn((name,), unit=unit, whole=whole)

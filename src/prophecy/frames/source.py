@@ -17,10 +17,9 @@ from prophecy.frames.align import Aligned
 from prophecy.frames.columns import NAMED, Layout, Stray, text_of
 from prophecy.frames.grid import UNITS
 from prophecy.frames.numbers import is_missing
-from prophecy.frames.times import Times, offset_text, zone_of
+from prophecy.frames.times import PER_SECOND, Times, offset_text, zone_of
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
-EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EXCEL_DAY = 25_569  # 1970-01-01 in days since 1899-12-30
 _NO_TIME = np.iinfo(np.int64).min  # NumPy's NaT
 
@@ -73,7 +72,7 @@ class TimeColumn(NamedTuple):
         numbers, said = column.numbers, column.said()
         if self.serial:  # written with six digits, a day is known to a tenth of a second
             return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400)), said
-        return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit]), said
+        return Times(numbers) if self.unit is None else _since_1970(numbers / PER_SECOND[self.unit]), said
 
     def _dates(self, layout: Layout) -> tuple[Times, list[str]]:
         """Dates in text, each read once however often it comes; the parts of a row's date together."""

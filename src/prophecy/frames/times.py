@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,7 @@ from prophecy._arrays import Counts, Indices, Mask
 Moments = NDArray[Any]  # datetime64 of some unit, or float64
 
 _EPOCH = datetime(1970, 1, 1)
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_CHANGES = (3, 4, 9, 10, 11)  # months in which some country puts its clocks back
-_BACK = (0, 4)  # hours of the day between which the doubled hour lies, in every zone in use
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of the units of dates, and of epochs
 _QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
@@ -59,7 +57,7 @@ class Times:
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values)
-        if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in [(unit, 1) for unit in _PER_SECOND]:
+        if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in [(unit, 1) for unit in PER_SECOND]:
             values = values.astype("datetime64[s]")  # days, months and years as they are
         elif values.dtype.kind != "M":
             values = values.astype(np.float64)
@@ -83,7 +81,7 @@ class Times:
     @property
     def per_second(self) -> int:
         """Ticks of the underlying integers in a second (dates only)."""
-        return _PER_SECOND[np.datetime_data(self.values.dtype)[0]]
+        return PER_SECOND[np.datetime_data(self.values.dtype)[0]]
 
     @property
     def ticks(self) -> NDArray[Any]:
@@ -243,18 +241,13 @@ def _second(wall: Moments, length: Counts) -> Mask:
 
 
 def summer_time_ends(times: Times, doubled: Indices) -> bool:
-    """Whether times that come twice look like the hour that clocks put back show twice: no zone is known, and all of
-    them lie in the small hours of a Sunday of one of the months in which clocks are put back."""
-    if times.zone is not None or not times.dates:
+    """Whether times that come twice, in rows more often than daily, are those that the clocks of some zone show twice
+    when summer time ends."""
+    wall = times.values
+    if times.zone is not None or not times.dates or (wall == wall.astype("datetime64[D]")).all():
         return False
-    wall = times.values[doubled]
-    days = wall.astype("datetime64[D]")
-    months = wall.astype("datetime64[M]").astype(np.int64) % 12 + 1
-    hours = (wall - days).astype("timedelta64[h]").astype(np.int64)
-    sunday = (days.astype(np.int64) + 3) % 7 == 6  # 1970-01-01 was a Thursday
-    whole_days = bool((times.values == times.values.astype("datetime64[D]")).all())
-    fits = sunday & np.isin(months, _CHANGES) & (hours >= _BACK[0]) & (hours < _BACK[1])
-    return bool(fits.all()) and not whole_days
+    zones = map(ZoneInfo, sorted(available_timezones()))
+    return any((offsets(wall[doubled], zone, 0) > offsets(wall[doubled], zone, 1)).all() for zone in zones)
 
 
 def _late(wall: Moments, place: int, length: int) -> bool:
