@@ -81,7 +81,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
             '"2024-01-01 00:20:00",2,12.8,4.75,92.5',
         ),
         {"Batt_V": [12.9, 12.8, 12.8], "AirTC": [4.25, 4.5, 4.75], "RH": [93.1, 92.5]},
-        "'RECORD' left out, for counting rows",
+        "'RECORD' left out: it counts rows",
     ),
     "decimal commas in a single column": (
         table("Pegel", "1,5", "2,25", "3,125"),
@@ -102,7 +102,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "a logger's counter": (
         table("time,Nr,v", "2024-01-01,7,1.5", "2024-01-02,8,2.5", "2024-01-03,9,0.5"),
         {"v": [1.5, 2.5, 0.5]},
-        "'Nr' left out, for counting rows",
+        "'Nr' left out: it counts rows",
     ),
     "machines that never speak at once": (
         daily([f"{cell},m{n % 2}" for n, cell in enumerate(PLAIN)], "day,v,machine"),
@@ -124,8 +124,8 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "a bad first row": (daily(["bad", *PLAIN[1:]]), {"v": NUMBERS[1:]}, "'bad' (row 1)"),
     "a total": (daily(PLAIN) + "Total,96\n", {"v": NUMBERS}, "'Total' (row 13)"),
     "a cut last line": (daily(PLAIN) + "2024-01", {"v": NUMBERS}, "1 row with another number of cells left out"),
-    "a percent sign": (daily([f"{cell}%" for cell in PLAIN]), {"v": NUMBERS}, "'%' after numbers taken out"),
-    "degrees": (daily([f"{cell} °C" for cell in PLAIN]), {"v": NUMBERS}, "'°C' after numbers taken out"),
+    "a percent sign": (daily([f"{cell}%" for cell in PLAIN]), {"v": NUMBERS}, "'%' removed from numbers"),
+    "degrees": (daily([f"{cell} °C" for cell in PLAIN]), {"v": NUMBERS}, "'°C' removed from numbers"),
     "dollars": (daily([f"${cell}.50" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'$'"),
     "reais": (
         daily([f"R$ 1.{100 + k},50" for k in range(12)], "day;v", ";"),
@@ -139,7 +139,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         "",
     ),
     "a unit at once": (daily([f"{cell}.5kW" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'kW'"),
-    "thousands in letters": (daily([f"{cell}k" for cell in PLAIN]), {"v": NUMBERS}, "'k' after numbers taken out"),
+    "thousands in letters": (daily([f"{cell}k" for cell in PLAIN]), {"v": NUMBERS}, "'k' removed from numbers"),
     "names with digits": (
         table("day,flat,v", *(f"{day},{k + 1}{'abc'[k % 3]},{k}" for k, day in enumerate(DAYS))),
         {"v": [float(k) for k in range(12)]},
@@ -735,7 +735,7 @@ def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path)
     for made in (prophecy.forecast(str(path), 3), prophecy.forecast_many(str(path), 3)["v"]):
         assert "Column 'ok' left out: no numbers." in made.notes
         (code,) = (note for note in made.notes if note.startswith("-9999 comes 4 times in 'v'"))
-        assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(data, missing='-9999').")
+        assert code.endswith("if it means 'no value', use prophecy.frames.collect.read_table(data, missing='-9999').")
     cleaned = prophecy.forecast(read_table(path, missing="-9999"), 3)
     assert not any("-9999" in note for note in cleaned.notes)
 

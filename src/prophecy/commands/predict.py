@@ -45,7 +45,7 @@ def predict(
     out: Path | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Predict each row from those before it; print the error beside those of a copy and of a straight line.
+    """Predict each row from those before it, and compare the errors with those of a copy and of a straight line.
 
     Examples:
       prophecy predict sensor.csv --plot sensor.html

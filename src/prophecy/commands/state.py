@@ -27,7 +27,7 @@ def state(
     discard: list[str] | None = None,
     vacuum: bool = False,
 ) -> None:
-    """List the streams of a state file; check it, write its events, thin out or vacuum it.
+    """List the streams of a state file; check it, write its events, remove streams from it or vacuum it.
 
     Examples:
       prophecy state plant.state

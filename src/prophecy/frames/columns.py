@@ -255,7 +255,7 @@ class Column:
         for end, near, other in ((0, 1, -1), (-1, -2, 0)) if len(seen) > 2 else ():
             if times[end] >= OFTEN and abs(seen[near] - seen[end]) > abs(seen[other] - seen[near]):
                 code, far = f"{seen[end]:.15g}", "far from all other values"
-                way_out = f"if it means 'no value', {self.asked.ways('missing', code)}"
+                way_out = f"if it means 'no value', use {self.asked.ways('missing', code)}"
                 return f"{code} comes {times[end]:,} times in {self.name!r}, {far}; {way_out}"
         return None
 
@@ -324,11 +324,13 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     if either:
         other = "." if others == "," else ","
         shown, otherwise = number(either, others), number(either, other)
-        notes.append(f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}")
+        notes.append(
+            f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, use {asked.ways('decimal', other)}"
+        )
     styles = [columns[name].style for name in marks]
     units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
-        notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
+        notes.append(f"{', '.join(map(repr, units))} removed from numbers")
     if any(style.grouped for style in styles):
-        notes.append("marks between thousands taken out")
+        notes.append("thousands separators removed")
     return Layout(path, frame, columns, asked, notes, form=form)

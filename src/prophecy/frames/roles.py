@@ -149,7 +149,7 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
     counts = [name for name in counts if {*np.diff(layout[name].known).tolist()} == {1.0}]  # a logger's RECORD
     if counts and len(counts) < len(values):
         left = ", ".join(map(repr, counts))
-        notes.append(f"{left} left out, for counting rows; {layout.ways('column', counts[0])} predicts it")
+        notes.append(f"{left} left out: it counts rows; {layout.ways('column', counts[0])} predicts it")
         values = [name for name in values if name not in counts]
     return tuple(values)
 

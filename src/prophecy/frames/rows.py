@@ -54,7 +54,7 @@ def read_text(opened: Opened, asked: Hints) -> Layout:
     notes = _skipped([[]] * skip, "before the table") if remarks else []
     if separator == "," and widest > 1 and all(map(is_number, filter(None, lines[skip : skip + 9]))):
         way_out = asked.ways("decimal", ",")
-        notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, {way_out}")
+        notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, use {way_out}")
     if len(made.names) == 1 and not asked.sep and any("," in cell for cell in made[made.names[0]].texts):
         notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     return replace(made, notes=[*notes, *made.notes])
