@@ -109,13 +109,6 @@ def _kind(cell: str, unit: str = "") -> str:
     return "date" if dates.is_date(cell) else "clock" if clock else "text"
 
 
-class Elapsed(NumberStyle):
-    """Of a column of `clock`s: seconds, out of hours, minutes and seconds."""
-
-    def read(self, cell: str) -> float | None:
-        return dates.elapsed(cell)
-
-
 class Form(NamedTuple):
     """How a text table is written. skip: lines before its first row."""
 
@@ -162,7 +155,7 @@ class Column:
     """One column of a table. cells: a narwhals series, of text or of another type.
 
     kind: as of `kind_of`; of columns that have a type also typed (dates) and bool. style: how text writes numbers.
-    looked: rows that decide about its role.
+    looked: rows that decide about its role. The numbers of a clock are seconds.
     """
 
     name: str
@@ -190,6 +183,7 @@ class Column:
         if self.cells.dtype.is_numeric() or self.cells.dtype == nw.Boolean:
             return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64), Stray(), ""
         cells, style = self.cells.to_list(), self.style
+        read = dates.elapsed if self.kind == "clock" else style.read
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
@@ -199,7 +193,7 @@ class Column:
             if is_missing(cell, absent):
                 continue
             stray.filled += 1
-            value = style.read(cell)
+            value = read(cell)
             if value is not None:
                 values[place] = value
                 continue
@@ -310,7 +304,6 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
         if not column.kind:
             judged[name] = [text_of(cell) for cell in column.cells.head(JUDGED).to_list()]
             column.kind = kind_of(judged[name], asked)
-            column.style = Elapsed(plain=False) if column.kind == "clock" else PLAIN
     marks = {name: marks_of(cells) for name, cells in judged.items() if columns[name].kind == "number"}
     told = [mark for found in marks.values() for mark in ".," if mark in found]
     either = "" if asked.decimal or told else next((seen["either"] for seen in marks.values() if "either" in seen), "")

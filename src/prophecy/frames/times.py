@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
@@ -25,21 +25,20 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of the units of 
 _QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
-class Written(tzinfo):
+class Written(NamedTuple):
     """The zone of times that were written with several offsets, as summer time has: each holds until the next one, the
     last for good. moments: UTC, in order; ahead: seconds ahead of it."""
 
-    def __init__(self, moments: Moments, ahead: Counts) -> None:
-        self._moments, self._ahead = moments, ahead
+    moments: Moments
+    ahead: Counts
 
     def __str__(self) -> str:
-        return offset_text(int(self._ahead[-1]))
+        return offset_text(int(self.ahead[-1]))
 
     def offsets(self, moments: Moments, wall: bool) -> Counts:
         """As `offsets`; wall: the moments are what the clocks showed."""
-        since = shifted(self._moments, self._ahead) if wall else self._moments
-        place = np.searchsorted(since, moments, "right") - 1
-        return np.asarray(self._ahead[np.maximum(place, 0)])
+        since = shifted(self.moments, self.ahead) if wall else self.moments
+        return np.asarray(self.ahead[np.maximum(np.searchsorted(since, moments, "right") - 1, 0)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Times:
     """
 
     values: Moments
-    zone: tzinfo | None = None
+    zone: tzinfo | Written | None = None
     ahead: Counts | None = None
 
     def __post_init__(self) -> None:
@@ -131,13 +130,11 @@ def shifted(moments: Moments, seconds: Counts) -> Moments:
     return np.asarray(moments + seconds.astype("m8[s]").astype(f"m8[{np.datetime_data(moments.dtype)[0]}]"))
 
 
-def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> Counts:
+def offsets(moments: Moments, zone: tzinfo | Written, fold: int | None = None) -> Counts:
     """Seconds by which a zone's clocks are ahead of UTC at some moments.
 
     fold: the moments are what the clocks show, at the first (0) or second (1) time; None: they are UTC.
     """
-    if isinstance(zone, Written):
-        return zone.offsets(moments, fold is not None)
     if isinstance(zone, Written):
         return zone.offsets(moments, fold is not None)
     seconds = np.where(np.isnat(moments), np.datetime64(0, "s"), moments.astype("datetime64[s]")).astype(np.int64)
