@@ -9,7 +9,7 @@ import numpy as np
 from prophecy._arrays import Array, Indices, Mask
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.names import count
-from prophecy.frames.times import Times, Written, summer_time_ends
+from prophecy.frames.times import Times, summer_time_ends
 
 SHOWN = 3  # values of a doubled time that a message shows
 LEAST = 16  # values of a variable that say how smooth it is
@@ -190,8 +190,6 @@ def _doubled(values: Array, times: Times, starts: Indices, sizes: Indices, ways:
 
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     """Rows (in order, one per time) on the grid their times lie on, or on even steps where they lie on none."""
-    if times.ahead is not None:
-        times = Times(times.values, Written(times.values, times.ahead))
     if len(times) < 2:
         return Aligned(values, times, None, True, tuple(facts))
     grid, ticks = infer(times), times.ticks

@@ -8,7 +8,7 @@ them it is refused, with both readings shown, unless only one of them gives even
 import re
 from calendar import month_abbr
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, timedelta, timezone
+from datetime import date, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
@@ -57,7 +57,6 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
 JUDGED = 400  # cells that decide about a column: enough for a rare one, read in some milliseconds
-UNSAID = -(10**6)  # seconds ahead of UTC of a cell without an offset
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
 
 Way = Callable[[str], str]  # names the option that says how dates are written
@@ -265,14 +264,14 @@ def read(
     if (times := quick(cells, pattern)) is not None:
         return times
     seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
-    there, ahead = np.zeros(len(cells), bool), np.full(len(cells), UNSAID)
+    there, ahead, zoned = np.zeros(len(cells), bool), np.zeros(len(cells), np.int64), False
     for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
         if cell is None or not cell.strip():
             continue
         moment = _moment(pattern, cell)
         if moment is not None:
             there[k], seconds[k], nano[k] = True, moment[0] - (moment[2] or 0), moment[1]
-            ahead[k] = UNSAID if moment[2] is None else moment[2]
+            ahead[k], zoned = moment[2] or 0, zoned or moment[2] is not None
         elif stray is None or is_date(cell):
             wrong = f"{cell!r} is not a date like the others ({pattern})"
             raise ValueError(f"column {name!r}, row {row}: {wrong}; correct it, or leave the cell empty")
@@ -281,12 +280,11 @@ def read(
     unit, per = ("s", 1) if not nano.any() else ("us", 10**6) if not (nano % 1000).any() else ("ns", 10**9)
     values = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
     values[~there] = np.datetime64("NaT")
-    offsets = ahead[ahead != UNSAID]
-    if not offsets.size:
+    if not zoned:
         return Times(values)
-    zone = timezone(timedelta(seconds=int(offsets[-1]))) if offsets[-1] else UTC
-    ahead[ahead == UNSAID] = offsets[-1]
-    return Times(values, zone, ahead if np.ptp(offsets) else None)
+    ahead[~there] = ahead[there][-1]
+    zone = timezone(timedelta(seconds=int(ahead[-1])))
+    return Times(values, zone, ahead if np.ptp(ahead) else None)
 
 
 def quick(cells: Sequence[str | None], pattern: str) -> Times | None:

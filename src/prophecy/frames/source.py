@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +91,8 @@ class TimeColumn(NamedTuple):
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
         said = Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
         if times.ahead is not None and layout.asked.time_zone is None:
-            written, ways = ", ".join(map(offset_text, np.unique(times.ahead).tolist())), layout.asked.ways
+            zones = (timezone(timedelta(seconds=seconds)) for seconds in np.unique(times.ahead).tolist())
+            written, ways = ", ".join(map(offset_text, zones)), layout.ways
             zoned = f"; {ways('time_zone', 'Europe/Berlin')} follows a zone" if ways.option != "?" else ""
             said.append(f"{name!r} has several offsets ({written}), and rows to come keep the last of them{zoned}")
         return times, said

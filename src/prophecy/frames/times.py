@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import Any, NamedTuple
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
@@ -25,33 +25,17 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of the units of 
 _QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
-class Written(NamedTuple):
-    """The zone of times that were written with several offsets, as summer time has: each holds until the next one, the
-    last for good. moments: UTC, in order; ahead: seconds ahead of it."""
-
-    moments: Moments
-    ahead: Counts
-
-    def __str__(self) -> str:
-        return offset_text(int(self.ahead[-1]))
-
-    def offsets(self, moments: Moments, wall: bool) -> Counts:
-        """As `offsets`; wall: the moments are what the clocks showed."""
-        since = shifted(self.moments, self.ahead) if wall else self.moments
-        return np.asarray(self.ahead[np.maximum(np.searchsorted(since, moments, "right") - 1, 0)])
-
-
 @dataclass(frozen=True, eq=False)
 class Times:
     """When rows happened.
 
     values: datetime64 (in UTC where there is a zone, as written where there is none), or float64 numbers of any unit.
     zone: the time zone of the rows, in which days, weeks and months are counted; None without one. ahead: seconds ahead
-    of UTC written in each row, where they differ.
+    of UTC written in each row, where they differ: its clock showed them, and zone is that of the last.
     """
 
     values: Moments
-    zone: tzinfo | Written | None = None
+    zone: tzinfo | None = None
     ahead: Counts | None = None
 
     def __post_init__(self) -> None:
@@ -66,7 +50,10 @@ class Times:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> Times:
-        return Times(self.values[rows], self.zone, None if self.ahead is None else self.ahead[rows])
+        if self.ahead is None:
+            return Times(self.values[rows], self.zone)
+        ahead = self.ahead[rows]
+        return Times(self.values[rows], timezone(timedelta(seconds=int(ahead[-1]))) if len(ahead) else None, ahead)
 
     @property
     def dates(self) -> bool:
@@ -105,16 +92,11 @@ class Times:
 
     def texts(self) -> list[str | None]:
         """Dates in one format, as precise as they need, with their offset where the zone is one; None where missing."""
-        wall, marks = self.wall(), [""] * len(self)
-        if isinstance(self.zone, timezone | Written):
-            ahead = offsets(self.values, self.zone).tolist()
-            called = {seconds: offset_text(seconds) for seconds in {*ahead}}
-            marks = [called[seconds] for seconds in ahead]
+        offset = offset_text(self.zone) if isinstance(self.zone, timezone) else ""
+        wall = self.wall()
         unit = _unit(wall[~self.missing])
-        texts = np.datetime_as_string(wall, "m" if unit == "D" and any(marks) else unit).tolist()
-        return [
-            None if text == "NaT" else text.replace("T", " ") + mark for text, mark in zip(texts, marks, strict=True)
-        ]
+        texts = np.datetime_as_string(wall, "m" if unit == "D" and offset else unit).tolist()
+        return [None if text == "NaT" else text.replace("T", " ") + offset for text in texts]
 
 
 def joined(parts: Sequence[Times]) -> Times:
@@ -130,13 +112,11 @@ def shifted(moments: Moments, seconds: Counts) -> Moments:
     return np.asarray(moments + seconds.astype("m8[s]").astype(f"m8[{np.datetime_data(moments.dtype)[0]}]"))
 
 
-def offsets(moments: Moments, zone: tzinfo | Written, fold: int | None = None) -> Counts:
+def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> Counts:
     """Seconds by which a zone's clocks are ahead of UTC at some moments.
 
     fold: the moments are what the clocks show, at the first (0) or second (1) time; None: they are UTC.
     """
-    if isinstance(zone, Written):
-        return zone.offsets(moments, fold is not None)
     seconds = np.where(np.isnat(moments), np.datetime64(0, "s"), moments.astype("datetime64[s]")).astype(np.int64)
     quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)
     found = []
@@ -156,9 +136,9 @@ def parse_offset(zone: str) -> int:
     return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
 
 
-def offset_text(seconds: int) -> str:
-    """Seconds ahead of UTC as dates have them: +01:00."""
-    return str(timezone(timedelta(seconds=seconds))).removeprefix("UTC") or "+00:00"
+def offset_text(zone: timezone) -> str:
+    """A fixed zone as dates have it: +01:00."""
+    return str(zone).removeprefix("UTC") or "+00:00"
 
 
 def zone_of(name: str) -> tzinfo:
