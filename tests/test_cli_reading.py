@@ -277,7 +277,7 @@ def test_json_lines_with_nested_keys(tmp_path):
     values, times, table = read(written(tmp_path, "\n".join(map(json.dumps, rows)), "x.jsonl"))
     assert same(values["sensor.temp"], [0, 0.5, np.nan, 1.5, 2])
     assert times[3] == np.datetime64("2024-01-01T03")
-    assert table.names == ("at", "sensor.temp", "sensor.id")
+    assert table.layout.names == ("at", "sensor.temp", "sensor.id")
     values, _, _ = read(written(tmp_path, json.dumps(rows), "x.json"))
     assert same(values["sensor.temp"], [0, 0.5, np.nan, 1.5, 2])
 

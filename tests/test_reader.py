@@ -749,7 +749,7 @@ def test_a_stray_cell_at_the_end_of_a_sheet_costs_seconds_and_no_column(tmp_path
     book.active["XFD1048576"] = "x"
     book.save(tmp_path / "x.xlsx")
     found = collect(open_table(str(tmp_path / "x.xlsx")), 10**6)
-    assert len(found.table.names) == 3
+    assert len(found.table.layout.names) == 3
     assert found.sources[""].values.tolist() == NUMBERS
     assert "1 row without a time left out" in words(found)
 

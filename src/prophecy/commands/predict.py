@@ -210,8 +210,8 @@ class FollowedFile:
         self._met = Counter[str]()
         table, done = self.table, 0
         if irregular and table.roles.time is None:
-            there = ", ".join(table.names)
-            raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
+            there = ", ".join(table.layout.names)
+            raise ValueError(f"--irregular needs times; name their column with --time, {table.layout.path} has {there}")
         progress = Progress(table.values.size, "values", table.values.size > LONG)
         for key, rows in table.split().items():
             starts, moments = np.arange(len(rows)), None
@@ -238,7 +238,7 @@ class FollowedFile:
         """The table with these parts of the answer about each series beside its rows; what was read and assumed is
         said."""
         table = self.table
-        names = free_names(parts, table.roles.values, table.names)
+        names = free_names(parts, table.roles.values, table.layout.names)
         columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
         kept = np.zeros(len(table.values), dtype=bool)
         for (column, rows, sizes), answer in zip(self._places, answers, strict=True):

@@ -47,9 +47,9 @@ def refused(table: Table, key: Key, error: ValueError) -> ValueError:
     """What is wrong with a series, with its file and key."""
     keys = table.roles.keys
     which = f"{', '.join(keys)} = {key!r}: " if keys else ""
-    texts = [name for name in table.names if table.layout[name].kind == "text" and name not in keys]
+    texts = [name for name in table.layout.names if table.layout[name].kind == "text" and name not in keys]
     advice = f" (for example {table.layout.ways('key', texts[0])})" if texts and "key" in str(error) else ""
-    return ValueError(f"{table.path}: {which}{error}{advice}")
+    return ValueError(f"{table.layout.path}: {which}{error}{advice}")
 
 
 def read_table(data: Any, **said: Any) -> Collected:
@@ -110,7 +110,7 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
     if len(found.sources) > 1:
         keys = ", ".join(found.table.roles.keys)
         raise ValueError(
-            f"{found.table.path} holds {len(found.sources)} series, by {keys}; forecast each with "
+            f"{found.table.layout.path} holds {len(found.sources)} series, by {keys}; forecast each with "
             "forecast_many(data, horizon)"
         )
     source: Source = next(iter(found.sources.values()))
