@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prophecy._arrays import Array, Counts, Indices
 from prophecy.commands import _options
@@ -24,7 +23,7 @@ from prophecy.frames.names import count, series_title
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
-from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
+from prophecy.tables.pictures import Line, Panel, Picture, moments, of_track, save
 
 PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
@@ -106,7 +105,8 @@ class Tracker:
         errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
         series, said = self.series, self.series.said
         drawn = (part[-SHOWN:] for part in (series.values, said.point, said.lower, said.upper))
-        return [of_track(series.axis[-SHOWN:], drawn, self._level, series.title), *errors]
+        axis = moments(series.times, len(series.values))[-SHOWN:]
+        return [of_track(axis, drawn, self._level, series.title), *errors]
 
     def summary(self) -> list[str]:
         """Mean absolute errors, and how ours compares with the better of the others."""
@@ -159,11 +159,6 @@ class Series(NamedTuple):
     irregular: bool
     filled: int
 
-    @property
-    def axis(self) -> NDArray[Any]:
-        """Where its rows are drawn."""
-        return np.arange(len(self.values)) if self.times is None else self.times.wall()
-
 
 def followed(
     title: str, values: Array, times: Times | None, level: float, horizon: int = 1, irregular: bool = False
@@ -214,20 +209,20 @@ class FollowedFile:
             raise ValueError(f"--irregular needs times; name their column with --time, {table.layout.path} has {there}")
         progress = Progress(table.values.size, "values", table.values.size > LONG)
         for key, rows in table.split().items():
-            starts, moments = np.arange(len(rows)), None
+            starts, times = np.arange(len(rows)), None
             if table.times is not None:
                 try:
                     found = ordered(table.values[rows], table.times[rows], asked.duplicates == "mean", SHELL)
                 except ValueError as error:
                     raise refused(table, key, error) from None
                 rows, starts = rows[found.rows], found.starts
-                moments = table.times[rows[starts]]
+                times = table.times[rows[starts]]
                 self._met.update(found.met)
             single, sizes = average(table.values[rows], starts), np.diff(np.append(starts, len(rows)))
             for values, column in zip(single.T, table.roles.values if len(rows) else (), strict=False):
                 title = series_title(key, column)
                 try:
-                    self.series.append(followed(title, values, moments, level, horizon, irregular))
+                    self.series.append(followed(title, values, times, level, horizon, irregular))
                 except ValueError as problem:
                     raise ValueError(f"series {title}: {problem}") from None
                 self._places.append((column, rows, sizes))

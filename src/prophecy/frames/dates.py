@@ -6,7 +6,6 @@ them it is refused, with both readings shown, unless only one of them gives even
 """
 
 import re
-from calendar import month_abbr
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta, timezone
 from functools import lru_cache
@@ -136,8 +135,10 @@ def _moment(pattern: str, cell: str) -> Moment | None:
 
 
 def _day(found: dict[str, Any]) -> int | None:
-    """The day of a cell's parts, counted from 1970; None where there is none."""
-    year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
+    """The day of a cell's parts, counted from 1970; None where there is none. Years of two digits lie between 1969 and
+    2068, as `strptime` has it."""
+    short = int(found.get("y") or 70)
+    year = int(found.get("Y") or short + (1900 if short >= 69 else 2000))
     month = 3 * int(found["q"]) - 2 if found.get("q") else int(found.get("m") or 1)
     month = month_of(found["b"]) or 0 if found.get("b") else month
     try:
@@ -148,11 +149,6 @@ def _day(found: dict[str, Any]) -> int | None:
     except ValueError:
         return None
     return day.toordinal() - date(1970, 1, 1).toordinal() + int(found.get("j") or 1) - 1
-
-
-def _century(year: int) -> int:
-    """Years of two digits lie between 1969 and 2068, as `strptime` has it."""
-    return year + (1900 if year >= 69 else 2000)
 
 
 def pattern_of(
@@ -225,8 +221,9 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
 
 
 def _readable(cell: str, pattern: str) -> str:
-    found = _fields(pattern, cell) or {}
-    return f"{int(found['d'])} {month_abbr[int(found['m'])]} {found.get('Y') or _century(int(found['y']))}"
+    moment = _moment(pattern, cell)
+    day = date(1970, 1, 1) + timedelta(seconds=moment[0] if moment else 0)
+    return f"{day.day} {day:%b %Y}"
 
 
 def given(pattern: str) -> str:
