@@ -7,7 +7,7 @@ import numpy as np
 
 from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import console, show
+from prophecy.commands._common import show
 from prophecy.commands.predict import FollowedFile, Series
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count
@@ -88,7 +88,7 @@ def anomalies(
     rows, events = sum(len(watch.flags) for watch in watches), sum(len(watch.events.found) for watch in watches)
     listed = f"; the {MOST} most unusual:" if events > MOST else ""
     flagged_rows = sum(watch.count for watch in watches)
-    console().print(f"{flagged_rows} of {count(rows, 'row')} flagged, in {count(events, 'event')}{listed}")
+    print(f"{flagged_rows} of {count(rows, 'row')} flagged, in {count(events, 'event')}{listed}")
     if events:
         show(lines, left=(1, 3, 4, 5))
 

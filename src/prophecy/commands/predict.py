@@ -1,7 +1,5 @@
 """`prophecy predict`: every row of a file predicted from the rows before it, in the order of their times."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,7 +75,7 @@ NAMES = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
 class Tracker:
     """A series with its score sheet."""
 
-    def __init__(self, series: Series, horizon: int, level: float) -> None:
+    def __init__(self, series: "Series", horizon: int, level: float) -> None:
         self.series, self._level = series, level
         self.errors = np.column_stack([series.said.residual, *baselines(series.values, horizon)])
 

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, open_frame, open_table
 
 
-@dataclass(frozen=True)
-class Collected:
+class Collected(NamedTuple):
     """Every series of a table by key ("" without one), variables side by side."""
 
     table: Table

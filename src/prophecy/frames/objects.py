@@ -6,7 +6,6 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,9 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
         title, rows = "", list[Row]()
         for one in chosen:
             found = _sheet_rows(sheets[one])
-            told = _has_numbers(found)
+            # Two rows have a number; those of a cover sheet have none.
+            numbers = (any(isinstance(c, int | float) or is_number(text_of(c)) for c in row) for row in found[:JUDGED])
+            told = sum(numbers) > 1
             if told or (not rows and len(found) > 1):
                 title, rows = one, found
             if told:
@@ -101,12 +102,6 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
         raise ValueError("no sheet holds a table of at least two rows; name another file, or save the table as CSV")
     made = of_rows(opened.path, enumerate(rows[asked.skip or 0 :], 1), asked)
     return replace(made, notes=[*made.notes, *[f"sheet {title!r} of {len(sheets)}"] * (len(sheets) > 1)])
-
-
-def _has_numbers(rows: list[Row]) -> bool:
-    """Whether two rows have a number; those of a cover sheet have none."""
-    numbers = (row for row in rows if any(isinstance(cell, int | float) or is_number(text_of(cell)) for cell in row))
-    return len(list(islice(numbers, 2))) == 2
 
 
 def _sheet_rows(sheet: Any) -> list[Row]:

@@ -1,7 +1,5 @@
 """Times and series as frames hold them: read out of columns and indices, and written back as they came."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -245,7 +243,7 @@ class Source:
         length, unit, _ = next((each for each in UNITS[1:5] if each[0] <= apart), UNITS[4])  # days to seconds
         return apart / length, unit
 
-    def by_column(self) -> dict[str, Source]:
+    def by_column(self) -> "dict[str, Source]":
         """Every variable as a series of its own."""
         parts = {name: self.series.values[:, i : i + 1] for i, name in enumerate(self.names)}
         return {

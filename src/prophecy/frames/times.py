@@ -4,8 +4,6 @@ A clock that is put back in autumn shows one hour twice, so a table of local tim
 Which of the two a row belongs to follows from its place: rows are in the order of time, or in its reverse.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -49,7 +47,7 @@ class Times:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: Any) -> Times:
+    def __getitem__(self, rows: Any) -> "Times":
         if self.ahead is None:
             return Times(self.values[rows], self.zone)
         ahead = self.ahead[rows]
