@@ -87,9 +87,8 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
         title, rows = "", list[Row]()
         for one in chosen:
             found = _sheet_rows(sheets[one])
-            # Two rows have a number; those of a cover sheet have none.
             numbers = (any(isinstance(c, int | float) or is_number(text_of(c)) for c in row) for row in found[:JUDGED])
-            told = sum(numbers) > 1
+            told = sum(numbers) > 1  # rows of a cover sheet have none
             if told or (not rows and len(found) > 1):
                 title, rows = one, found
             if told:

@@ -48,10 +48,9 @@ class Times:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> "Times":
-        if self.ahead is None:
-            return Times(self.values[rows], self.zone)
-        ahead = self.ahead[rows]
-        return Times(self.values[rows], timezone(timedelta(seconds=int(ahead[-1]))) if len(ahead) else None, ahead)
+        ahead = None if self.ahead is None else self.ahead[rows]
+        zone = self.zone if ahead is None or not len(ahead) else timezone(timedelta(seconds=int(ahead[-1])))
+        return Times(self.values[rows], zone, ahead)
 
     @property
     def dates(self) -> bool:
