@@ -26,7 +26,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 12  # of saved files; others are refused
+FORMAT = 13  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 

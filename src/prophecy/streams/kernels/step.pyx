@@ -190,25 +190,17 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
 
 
-cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
-    """So many more missing values at once, beyond those that are worth a step each: the ring goes on with the season,
-    or with the newest stand-in; all else stays as it is."""
-    period = <long long> (r.season_periods[0] + 0.5)
-    cdef long long kept = min(steps, <long long> RING)
-    r.count += steps - kept
-    for _ in range(kept):
-        ring[r.count % RING] = ring[(r.count - period) % RING] if 0 < period < r.count else r.last
-        r.count += 1
-        mark_place(r, (r.count - 1) % RING, True)
-    r.gap += steps
-
-
 cdef void _miss(Record* r, double* ring, const Table* t, double instead) noexcept nogil:
-    """A value is missing, or not believed: another one stands in for it."""
+    """A value is missing, or not believed: another one stands in for it. A gap leaves room in the ring for what came
+    before: beyond `GAP` places its newest season is taken back for each that follows."""
     _advance(r, ring, t, instead, True)
     mark_place(r, (r.count - 1) % RING, True)
     r.gap += 1
     r.crossed += 1
+    period = <long long> (max(r.season_periods[0], r.season_periods[1]) + 0.5)
+    if r.crossed >= GAP + max(period, 1):
+        r.count -= max(period, 1)
+        r.crossed -= max(period, 1)
 
 
 cdef void _amend(Record* r, double* ring, const Table* t, long long steps, double first, double rise) noexcept nogil:
@@ -216,13 +208,13 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
     and alternations follow; memories know of as many as were taken one by one."""
     cdef double moved[ORDER]
     cdef double added[ORDER]
-    for j in range(min(steps, RING)):
+    known = min(steps, r.crossed)
+    for j in range(known):
         by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
         ring[place] = within(ring[place] + by)
         if j < LAGS:
             r.lag[j] = within(r.lag[j] + by)
     r.last = r.lag[0]
-    known = min(steps, r.crossed)
     for w in range(WINDOWS):
         memset(added, 0, sizeof(added))
         for n in range(known):

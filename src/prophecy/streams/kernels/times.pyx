@@ -2,40 +2,65 @@
 
 On a grid (`clock`) a value belongs to the place nearest to its stamp. A stamp beside it is noise itself, or the time at
 which the value was really taken: then forecasts are moved from the place to the stamp, and values back, along the line
-to the forecast. At irregular times a place gets its value from the cubic through the last samples, and a moment between
-places lies on the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or
+to the forecast. At irregular times a place gets its value from the polynomial through the last samples, of the
+degree that predicted each sample best from its neighbours lately, and a moment between places lies on the polynomial of
+that degree through the bank's steps around it. How far the newest sample lies beside that path is noise, or
 lasts until the next one.
 
 In both cases the share of it is used that has turned out to be true lately (`mixture.note_share`).
 """
 
 cdef enum:
-    POINTS = 4  # that a cubic goes through
+    CUBIC = 4  # points that polynomials go through, at least and at most
+    POINTS = CUBIC + 2 * (CURVES - 1)
 
 
-cdef double through(const double* x, const double* y, long long count, double at) noexcept nogil:
-    """The polynomial through so many points, at `at` (Neville's scheme)."""
+cdef double through(const double* x, const double* y, long long count, double at, double* each) noexcept nogil:
+    """The polynomial through so many points, at `at` (Neville's scheme); each[i]: that through the first i + 1."""
     cdef double row[POINTS]
     for i in range(count):
         row[i] = y[i]
         for j in range(i - 1, -1, -1):
             row[j] = row[j + 1] + (row[j] - row[j + 1]) * ((at - x[i]) / (x[j] - x[i]))
+        each[i] = row[0]
     return row[0]
+
+
+cdef long long joined(const Samples* s) noexcept nogil:
+    """How many points the polynomial goes through that has joined the samples best lately."""
+    cdef long long best = 0
+    for k in range(1, CURVES):
+        if s.fit[k] < s.fit[best]:
+            best = k
+    return CUBIC + 2 * best
+
+
+cdef void note_fit(Samples* s, const double* x, const double* y, long long count, long long samples) noexcept nogil:
+    """How far each polynomial through the neighbours of the second newest sample is from it. What cannot be tried for
+    lack of samples is as good as what can."""
+    cdef double others_x[POINTS]
+    cdef double others_y[POINTS]
+    cdef double each[POINTS]
+    others_x[0], others_y[0] = x[0], y[0]
+    for i in range(2, count):
+        others_x[i - 1], others_y[i - 1] = x[i], y[i]
+    through(others_x, others_y, count - 1, x[1], each)
+    for k in range(CURVES):
+        error = fabs(each[min(CUBIC + 2 * k, count - 1) - 1] - y[1])
+        s.fit[k] += ((error * error if error < MOVED else SQUARED) - s.fit[k]) / min(samples, HALF)
 
 
 cdef long long nodes(
     const Clock* c, const Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
 ) noexcept nogil:
     """A sample and the known ones before it, newest first, out of the first `count`: their times in steps after it and
-    their values; returns how many. Samples closer than `apart` to the one after them are passed over, and none is taken
-    from beyond a hole.
-    """
+    their values; returns how many. Samples closer than `apart` to the one after them are passed over."""
     cdef long long found = 1
     x[0], y[0] = 0.0, value
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > 1.0 + t.clock.hole or found == POINTS:
+        if found == POINTS:
             break
         if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
             continue
@@ -45,12 +70,13 @@ cdef long long nodes(
 
 
 cdef double on_place(const double* x, const double* y, long long count, double at) noexcept nogil:
-    """The cubic through these samples at `at`, no farther from the two newest than the samples differ."""
+    """The polynomial through these samples at `at`, no farther from the two newest than the samples differ."""
+    cdef double each[POINTS]
     lowest, highest = y[0], y[0]
     for i in range(count):
         lowest, highest = min(lowest, y[i]), max(highest, y[i])
     before, width = y[1] if count > 1 else y[0], highest - lowest
-    return min(max(through(x, y, count, at), min(y[0], before) - width), max(y[0], before) + width)
+    return min(max(through(x, y, count, at, each), min(y[0], before) - width), max(y[0], before) + width)
 
 
 # Stamps off the grid.
@@ -81,8 +107,8 @@ cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* 
     walked = max(min(steps, WALKED - c.walked), <long long> 0)
     for _ in range(walked):
         step(r, ring, t, NAN)
-    if walked < steps and r.count > 0:
-        pass_over(r, ring, steps - walked)
+    if r.count > 0:
+        r.gap += steps - walked
     return walked
 
 
@@ -102,22 +128,24 @@ cdef double along(const Record* r, const Table* t, long long top, long long poin
     """The polynomial through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
+    cdef double each[POINTS]
     for i in range(points):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    return through(x, y, points, at)
+    return through(x, y, points, at, each)
 
 
 cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
     """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
     about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
     c, s, off = stream.c, stream.s, 0.0
+    points = joined(s) if c.irregular else CUBIC
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     if c.irregular and newest > 1e-9:
-        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
+        off = s.known - along(stream.r, t, 1, points, min(newest, 1.0))
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
     r = walked_on(stream, t, top - 1, room)
     ahead = min(max(ahead, top - 1.0), <double> top)
-    path = along(r, t, top, POINTS, ahead)
+    path = along(r, t, top, points, ahead)
     return path, fabs(path - along(r, t, top, 2, ahead)), off
 
 
@@ -265,6 +293,9 @@ cdef double take_sample(
             value = NAN
     if not isnan(value):
         found = nodes(c, s, t, count, time, value, x, y)
+        if found > 2:
+            note_fit(s, x, y, found, count)
+        found = min(found, joined(s))
         if near:
             calibrate(r, t, error / wider)
             note_share(s.beside, value - path, off, r.error_scale, 1.0 - 0.5 / RECENT)
