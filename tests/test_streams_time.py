@@ -236,8 +236,8 @@ def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
     ("times", "exact"), [("jitter 10 %", 2e-3), ("intervals 50 %", 1e-6), ("intervals 90 %", 1e-5)]
 )
 def test_smooth_signals_are_predicted_at_true_times(times, exact, size):
-    """With noise: at most 15 % worse than on the grid; without: of a signal of size 1 (straight lines reach 2e-2, cubics
-    2e-4)."""
+    """With noise: at most 15 % worse than on the grid; without: of a signal of size 1 (straight lines reach 2e-2,
+    cubics 2e-4)."""
     n, rng = 1600, np.random.default_rng(11)
     share = float(times.split()[1]) / 100
     t = (

@@ -144,8 +144,8 @@ class ClockSettings(Group):
     """Typical intervals that must be missing for nothing to be interpolated: of exponential intervals one in 256 is
     longer, with 2 one in eight."""
     apart: Share = 0.5
-    """Steps two samples must be apart for both to carry a polynomial, which magnifies the noise of closer ones: with 0.1 the
-    error is 6 % larger at intervals of ± 90 %."""
+    """Steps two samples must be apart for both to carry a polynomial, which magnifies the noise of closer ones: with
+    0.1 the error is 6 % larger at intervals of ± 90 %."""
 
 
 @dataclass(frozen=True)

@@ -86,21 +86,16 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
         r.season_seen += 1
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
-    note_bias(r, t, difference, part)
+    newest = 1.0 / (r.learned + 1)
+    for i in range(FIXED):  # averages of each constructed member's error and of its square (`derivative.pyx`)
+        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
+        r.bias[i] = bias
+        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
     learn_mixture(
         r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
         r.learned, t, difference, part, value,
     )  # fmt: skip
     r.learned += 1
-
-
-cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Averages of each constructed member's error and of its square."""
-    newest = 1.0 / (r.learned + 1)
-    for i in range(FIXED):
-        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
-        r.bias[i] = bias
-        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
 
 
 # Memories and members.
@@ -109,13 +104,17 @@ cdef void note_bias(Record* r, const Table* t, double difference, double part) n
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
     """Memories, then every member's prediction of the next change, then the forecast. filled: the value stands in for
     a missing one."""
+    cdef double out[SHORT_ROW]
     difference = value - r.last
     for j in range(LAGS - 1, 0, -1):
         r.lag[j] = r.lag[j - 1]
     r.lag[0] = value
     for j in range(LAGS):
         r.feature[j] = r.lag[j] - value
-    _predict_short(r, t)
+    for j in range(0, SHORT_ROW, 8):
+        # Members are ordered by their oldest lag: those of a block read none beyond that of its last member.
+        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
+    memcpy(r.prediction, out, SHORTS * sizeof(double))
     _predict_long(r, t, difference)
     for i in range(2):
         r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
@@ -130,15 +129,6 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
         predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, filled)
-
-
-cdef void _predict_short(Record* r, const Table* t) noexcept nogil:
-    cdef double out[SHORT_ROW]
-    for j in range(0, SHORT_ROW, 8):
-        # Members are ordered by window: those of a block read no lag beyond its last window.
-        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
-    for i in range(SHORTS):
-        r.prediction[i] = out[i]
 
 
 cdef void _predict_long(Record* r, const Table* t, double difference) noexcept nogil:

@@ -35,26 +35,14 @@ cdef long long joined(const Samples* s) noexcept nogil:
     return CUBIC + 2 * best
 
 
-cdef void note_fit(Samples* s, const double* x, const double* y, long long count, long long samples) noexcept nogil:
-    """How far each polynomial through the neighbours of the second newest sample is from it. What cannot be tried for
-    lack of samples is as good as what can."""
-    cdef double others_x[POINTS]
-    cdef double others_y[POINTS]
-    cdef double each[POINTS]
-    others_x[0], others_y[0] = x[0], y[0]
-    for i in range(2, count):
-        others_x[i - 1], others_y[i - 1] = x[i], y[i]
-    through(others_x, others_y, count - 1, x[1], each)
-    for k in range(CURVES):
-        error = fabs(each[min(CUBIC + 2 * k, count - 1) - 1] - y[1])
-        s.fit[k] += ((error * error if error < MOVED else SQUARED) - s.fit[k]) / min(samples, HALF)
-
-
 cdef long long nodes(
-    const Clock* c, const Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
+    const Clock* c, Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
 ) noexcept nogil:
     """A sample and the known ones before it, newest first, out of the first `count`: their times in steps after it and
-    their values; returns how many. Samples closer than `apart` to the one after them are passed over."""
+    their values; returns how many are joined. Samples closer than `apart` to the one after them are passed over. How far
+    each polynomial through the neighbours of the second newest is from it is noted: what cannot be tried for lack of
+    samples is as good as what can."""
+    cdef double each[POINTS]
     cdef long long found = 1
     x[0], y[0] = 0.0, value
     for ago in range(1, min(count, RECENT) + 1):
@@ -66,17 +54,15 @@ cdef long long nodes(
             continue
         x[found], y[found] = at, s.value[place]
         found += 1
-    return found
-
-
-cdef double on_place(const double* x, const double* y, long long count, double at) noexcept nogil:
-    """The polynomial through these samples at `at`, no farther from the two newest than the samples differ."""
-    cdef double each[POINTS]
-    lowest, highest = y[0], y[0]
-    for i in range(count):
-        lowest, highest = min(lowest, y[i]), max(highest, y[i])
-    before, width = y[1] if count > 1 else y[0], highest - lowest
-    return min(max(through(x, y, count, at, each), min(y[0], before) - width), max(y[0], before) + width)
+    if found > 2:
+        at, known = x[1], y[1]
+        x[1], y[1] = x[0], y[0]
+        through(x + 1, y + 1, found - 1, at, each)
+        x[1], y[1] = at, known
+        for k in range(CURVES):
+            error = fabs(each[min(CUBIC + 2 * k, found - 1) - 1] - known)
+            s.fit[k] += ((error * error if error < MOVED else SQUARED) - s.fit[k]) / min(count, HALF)
+    return min(found, joined(s))
 
 
 # Stamps off the grid.
@@ -86,16 +72,6 @@ cdef double true_share(const Record* r, const Samples* s) noexcept nogil:
     """The share of what lies beside the grid or the path that has been true lately, if it is four standard errors away
     from none; nothing is decided by the first values."""
     return share_of(s.beside, 0.0) if r.learned >= QUARTER and s.beside[0] > 4.0 * sqrt(s.beside[1]) else 0.0
-
-
-cdef double placed_value(const Record* r, const Table* t, Samples* s, double value, double offset) noexcept nogil:
-    """The value as it would have been on the grid, `offset` steps before its stamp."""
-    ahead = expected(r, t)
-    by = offset * (ahead - r.lag[0])
-    moved = by * true_share(r, s)
-    if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
-        note_share(s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
-    return value - moved
 
 
 # Forecasts.
@@ -196,7 +172,16 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     cdef bint first = c.count == 0
     at = arrival(c, s, t, time)
     if isnan(at):
-        _take_late(stream, t, time, value)
+        # It is put where it belongs, if it was missing there: into the ring, which seasons and forecasts read, and among
+        # the lags.
+        r, ago = stream.r, _behind(stream, t, time)
+        if not isnan(value) and ago > r.gap and is_missing(r, ago):
+            place = (r.count - 1 - ago) % RING
+            stream.ring[place] = value
+            mark_place(r, place, False)
+            if ago < LAGS:
+                r.lag[ago] = value
+                r.feature[ago] = value - r.last
         s.alarm = NAN
         return 0.0
     passed = NAN if first else at - c.last
@@ -237,20 +222,6 @@ cdef bint came_before(const Stream* stream, const Table* t, double time, double 
     return ago >= 0 and (isnan(value) if is_missing(r, ago) else stream.ring[(r.count - 1 - ago) % RING] == value)
 
 
-cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
-    """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
-    seasons and forecasts read, and among the lags."""
-    r, ago = stream.r, _behind(stream, t, time)
-    if isnan(value) or ago <= r.gap or not is_missing(r, ago):
-        return
-    place = (r.count - 1 - ago) % RING
-    stream.ring[place] = value
-    mark_place(r, place, False)
-    if ago < LAGS:
-        r.lag[ago] = value
-        r.feature[ago] = value - r.last
-
-
 cdef void take_on_grid(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
     """A value whose stamp is near a place of the grid; places passed over are gaps."""
     r, c, steps, offset = stream.r, stream.c, 1.0, 0.0
@@ -261,7 +232,13 @@ cdef void take_on_grid(const Stream* stream, const Table* t, double time, double
         follow_stamp(c, t, offset, steps)
     c.walked += miss_steps(r, stream.ring, c, t, <long long> min(steps, t.clock.longest_hole) - 1)
     if fabs(offset) > ROUNDED and r.count > 0 and not isnan(value):
-        value = placed_value(r, t, stream.s, value, offset)
+        # As it would have been on the grid, `offset` steps before its stamp.
+        ahead = expected(r, t)
+        by = offset * (ahead - r.lag[0])
+        moved = by * true_share(r, stream.s)
+        if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
+            note_share(stream.s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
+        value -= moved
     take_step(stream, t, value)
 
 
@@ -293,9 +270,6 @@ cdef double take_sample(
             value = NAN
     if not isnan(value):
         found = nodes(c, s, t, count, time, value, x, y)
-        if found > 2:
-            note_fit(s, x, y, found, count)
-        found = min(found, joined(s))
         if near:
             calibrate(r, t, error / wider)
             note_share(s.beside, value - path, off, r.error_scale, 1.0 - 0.5 / RECENT)
@@ -312,15 +286,20 @@ cdef void _fill_places(
     const Stream* stream, const Table* t, double time, const double* x, const double* y, long long found,
     long long places
 ) noexcept nogil:
-    """The next places of the grid, from the polynomial through the samples x, y. Calibration stays that of samples:
-    what is interpolated is smoother."""
+    """The next places of the grid, from the polynomial through the samples x, y, no farther from the two newest than the
+    samples differ. Calibration stays that of samples: what is interpolated is smoother."""
     cdef double quantiles[LEVELS]
+    cdef double each[POINTS]
     r, c, s = stream.r, stream.c, stream.s
     scale, peak, last_peak, tail, doubt = r.error_scale, r.error_peak, r.last_error_peak, r.tail, s.alarm
     memcpy(quantiles, r.quantile, sizeof(quantiles))
+    lowest, highest, before = y[0], y[0], y[1] if found > 1 else y[0]
+    for i in range(found):
+        lowest, highest = min(lowest, y[i]), max(highest, y[i])
+    least, most = min(y[0], before) - (highest - lowest), max(y[0], before) + (highest - lowest)
     for _ in range(places):
         c.grid += c.dt
-        at = s.known if r.hold else on_place(x, y, found, (c.grid - time) / c.dt)
+        at = s.known if r.hold else min(max(through(x, y, found, (c.grid - time) / c.dt, each), least), most)
         take_step(stream, t, at)
         s.alarm = max(s.alarm, doubt)
     r.error_scale, r.error_peak, r.last_error_peak, r.tail = scale, peak, last_peak, tail
