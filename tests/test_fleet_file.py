@@ -559,7 +559,7 @@ def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
         Fleet(tmp_path / "no" / "s")
     with pytest.raises(ValueError, match="folder"):
         Fleet(tmp_path)
-    assert FORMAT == 6
+    assert FORMAT == 7
 
 
 @pytest.mark.skipif(not hasattr(os, "fork") or os.geteuid() != 0, reason="needs another user to be")

@@ -86,7 +86,7 @@ def test_no_field_takes_a_number_beyond_its_limits(saved, part, field):
         ("last", 5.0),
         ("feature", 0.25),
         ("learned", 401),
-        ("gap", 500),
+        ("crossed", 500),
         ("hold", 1),
         ("growth", 0.5),
     ],

@@ -26,7 +26,7 @@ from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events, readable
 
-FORMAT = 6  # of the file: raised when older versions could not read it
+FORMAT = 7  # of the file: raised when older versions could not read it
 APPLICATION = 0x50524F50  # SQLite's application_id of our files: "PROP"
 PAGE = 8192  # bytes of a page: states of more than 64 rows are 40 to 90 kB, six pages and more
 

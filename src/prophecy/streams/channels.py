@@ -135,12 +135,13 @@ class Channels:
         return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def regular_context(self) -> Array:
-        """The values kept, (series, time), one for each step of the grid, oldest first: NaN in holes and before a
-        series' first. Those whose stamps missed the grid, or came at irregular times, are as brought to it."""
-        kept = np.minimum(self.records["count"], min(RING, self.context))
-        out = np.full((self.series, int(kept.max())), np.nan)
-        for row, record, ring, length in zip(out, self.records, self.rings, kept, strict=True):
-            places = (int(record["count"]) - int(length) + np.arange(length)) % RING
+        """The last `context` values, (series, time), one for each step of the grid, oldest first: NaN in holes and
+        before a series' first. Those whose stamps missed the grid, or came at irregular times, are as brought to it."""
+        out = np.full((self.series, RING), np.nan)
+        for row, record, ring in zip(out, self.records, self.rings, strict=True):
+            places = np.arange(max(int(record["count"]) - RING, 0), int(record["count"])) % RING
             missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
-            row[len(row) - length :] = np.where(missing == 1, np.nan, ring[places])
-        return out
+            known = np.flatnonzero(missing == 0)[-self.context :]
+            row[RING - len(places) + known] = ring[places[known]]
+        begun = np.isfinite(out).any(axis=0)
+        return out[:, int(begun.argmax()) :]

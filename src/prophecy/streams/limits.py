@@ -22,6 +22,7 @@ ROUNDED = 1e-6
 """Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
 errors below this share of those that jitter makes, and errors below this share of a change."""
 RING = 4352  # recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)
+GAP = RING // 4  # places of it that a gap takes, at most, and a season more
 FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 WINDOW = 20
@@ -52,4 +53,5 @@ WALKED = 2**15  # steps of holes that are taken one by one, at most, until value
 EARNED = 32
 """Steps of holes that every value pays for: it costs 32 steps on average (some 40 µs) and 40 ms at worst, whatever its
 stamp is. What is left of a hole is passed over."""
+CURVES = 6  # polynomials that join irregular samples, of degrees 3, 5, … 13
 PARTS = 6  # parts in which the typical interval is tried as a step

@@ -36,7 +36,7 @@ FIELDS = (
     Field("hold", WHOLE, (), 0, 1, "flag", "1 where a gap repeats the last value, 0 where it is filled by prediction"),
     Field("count", WHOLE, (), 0, n.MOST, "samples", "moments since the first value, gaps included"),
     Field("gap", WHOLE, (), 0, n.MOST, "samples", "values missing, or not believed, since the last known one"),
-    Field("crossed", WHOLE, (), 0, n.MOST, "samples", "those of them that were taken one by one"),
+    Field("crossed", WHOLE, (), 0, n.MOST, "samples", "those of them that are in the ring"),
     Field("known", WHOLE, (), 0, n.MOST, "samples", "known values"),
     Field("learned", WHOLE, (), 0, n.MOST, "samples", "values learned from"),
     Field("last", REAL, (), -n.LARGEST, n.LARGEST, "signal", "the newest value, or what stands in for it"),
@@ -128,6 +128,7 @@ SAMPLE_FIELDS = (
     Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
     Field("known", REAL, (), -n.LARGEST, n.LARGEST, "signal", "that value"),
     Field("beside", REAL, (2,), -1e40, 1e40, "1", "errors times what lies off the grid, or the path, and its square"),
+    Field("fit", REAL, (n.CURVES,), 0, n.SQUARED, "signal²", "errors of polynomials of degree 3, 5, … through samples"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )

@@ -80,7 +80,7 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     # Members whose season was put to sleep or woke since the last value had less of the prior when they learned.
     least = t["seasons"]["joined"] * t["share"] * np.minimum(t["prior"][records["season_on"]], t["prior"][1])
     require(records, "weight", records["weight"] >= least, "must be at least the share")
-    for name, most in (("learned", "known"), ("known", "count"), ("gap", "count")):
+    for name, most in (("learned", "known"), ("known", "count"), ("crossed", "count")):
         require(records, name, records[name] <= records[most], f"must be at most {most}")
     require(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
     require(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")

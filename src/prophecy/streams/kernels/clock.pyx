@@ -71,15 +71,8 @@ cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) no
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
     c.off += ((1.0 if fabs(offset) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
-    seen = _remembered(c, t, offset)
-    c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
-    if c.given == 0:
-        c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
-
-
-cdef double _remembered(Clock* c, const Table* t, double offset) noexcept nogil:
-    """Over how many stamps the grid is fitted, with this one: `steady` again once the clock has drifted, which is where
-    the mean of the last offsets lies four standard errors from 0 (an average that forgets has half of their square)."""
+    # Over how many stamps the grid is fitted, with this one: `steady` again once the clock has drifted, which is where the
+    # mean of the last offsets lies four standard errors from 0 (an average that forgets has half of their square).
     c.fitted += 1.0
     rate = 1.0 / min(c.fitted, t.clock.steady)
     c.mean_offset += (offset - c.mean_offset) * rate
@@ -87,7 +80,10 @@ cdef double _remembered(Clock* c, const Table* t, double offset) noexcept nogil:
     doubt = 4.0 * sqrt(0.5 * c.mean_square / t.clock.steady)
     if c.fitted > t.clock.steady and fabs(c.mean_offset) > doubt:
         c.fitted, c.mean_offset = t.clock.steady, 0.0
-    return c.fitted
+    seen = c.fitted
+    c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
+    if c.given == 0:
+        c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
 
 
 # Another grid.

@@ -122,7 +122,10 @@ cdef class Streams:
                     row[0], row[1], row[2], row[3] = NAN, NAN, NAN, NAN
                 if width > 4:
                     row[4], row[5], _ = forecast_next(&stream, t, NAN, NAN, normal, &room)
-                    row[6] = _rarest(stream.r)
+                    row[6] = 0
+                    for rank in range(1, RANKED):
+                        if stream.r.alarm_tail[rank] < stream.r.alarm_tail[<long long> row[6]]:
+                            row[6] = rank
                 # Places that are passed are walked through, and forecast before and after. Of the steps walked a clock
                 # forgets as many as the value has earned.
                 passing = min(max(stream.r.count - count - 1, 0), <long long> EARNED) + max(stream.c.walked - walked, 0)
@@ -197,12 +200,3 @@ def begin_all(records, table):
     cdef Py_ssize_t i
     for i in range(n):
         begin_record(r + i, t)
-
-
-cdef long long _rarest(const Record* r) noexcept nogil:
-    """Which of the record's ranks is the smallest."""
-    best = 0
-    for i in range(1, RANKED):
-        if r.alarm_tail[i] < r.alarm_tail[best]:
-            best = i
-    return best

@@ -1,8 +1,7 @@
 r"""Members that use the seasons, and when they sleep (docs/prophecy.md, "Seasons").
 
-Five members wake once `periods` has found a season: three solved readouts of the values around one and two seasons back
-and their mean over up to 16 seasons (`members.SOLVED`), and for each period the mean of what the signal did at this
-phase. They are weighed like all others; asleep they have no weight and cost nothing.
+Three members wake once `periods` has found a season: solved readouts of the values around one and two seasons back and
+their mean over up to 16 seasons (`members.SOLVED`). They are weighed like all others; asleep they have no weight and cost nothing.
 """
 
 

@@ -86,21 +86,16 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
         r.season_seen += 1
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
-    note_bias(r, t, difference, part)
+    newest = 1.0 / (r.learned + 1)
+    for i in range(FIXED):  # averages of each constructed member's error and of its square (`derivative.pyx`)
+        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
+        r.bias[i] = bias
+        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
     learn_mixture(
         r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
         r.learned, t, difference, part, value,
     )  # fmt: skip
     r.learned += 1
-
-
-cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Averages of each constructed member's error and of its square."""
-    newest = 1.0 / (r.learned + 1)
-    for i in range(FIXED):
-        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
-        r.bias[i] = bias
-        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
 
 
 # Memories and members.
@@ -109,13 +104,17 @@ cdef void note_bias(Record* r, const Table* t, double difference, double part) n
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
     """Memories, then every member's prediction of the next change, then the forecast. filled: the value stands in for
     a missing one."""
+    cdef double out[SHORT_ROW]
     difference = value - r.last
     for j in range(LAGS - 1, 0, -1):
         r.lag[j] = r.lag[j - 1]
     r.lag[0] = value
     for j in range(LAGS):
         r.feature[j] = r.lag[j] - value
-    _predict_short(r, t)
+    for j in range(0, SHORT_ROW, 8):
+        # Members are ordered by their oldest lag: those of a block read none beyond that of its last member.
+        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
+    memcpy(r.prediction, out, SHORTS * sizeof(double))
     _predict_long(r, t, difference)
     for i in range(2):
         r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
@@ -130,15 +129,6 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
         predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, filled)
-
-
-cdef void _predict_short(Record* r, const Table* t) noexcept nogil:
-    cdef double out[SHORT_ROW]
-    for j in range(0, SHORT_ROW, 8):
-        # Members are ordered by window: those of a block read no lag beyond its last window.
-        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
-    for i in range(SHORTS):
-        r.prediction[i] = out[i]
 
 
 cdef void _predict_long(Record* r, const Table* t, double difference) noexcept nogil:
@@ -190,25 +180,17 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
 
 
-cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
-    """So many more missing values at once, beyond those that are worth a step each: the ring goes on with the season,
-    or with the newest stand-in; all else stays as it is."""
-    period = <long long> (r.season_periods[0] + 0.5)
-    cdef long long kept = min(steps, <long long> RING)
-    r.count += steps - kept
-    for _ in range(kept):
-        ring[r.count % RING] = ring[(r.count - period) % RING] if 0 < period < r.count else r.last
-        r.count += 1
-        mark_place(r, (r.count - 1) % RING, True)
-    r.gap += steps
-
-
 cdef void _miss(Record* r, double* ring, const Table* t, double instead) noexcept nogil:
-    """A value is missing, or not believed: another one stands in for it."""
+    """A value is missing, or not believed: another one stands in for it. A gap leaves room in the ring for what came
+    before: beyond `GAP` places its newest season is taken back for each that follows."""
     _advance(r, ring, t, instead, True)
     mark_place(r, (r.count - 1) % RING, True)
     r.gap += 1
     r.crossed += 1
+    period = <long long> (max(r.season_periods[0], r.season_periods[1]) + 0.5)
+    if r.crossed >= GAP + max(period, 1):
+        r.count -= max(period, 1)
+        r.crossed -= max(period, 1)
 
 
 cdef void _amend(Record* r, double* ring, const Table* t, long long steps, double first, double rise) noexcept nogil:
@@ -216,13 +198,13 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
     and alternations follow; memories know of as many as were taken one by one."""
     cdef double moved[ORDER]
     cdef double added[ORDER]
-    for j in range(min(steps, RING)):
+    known = min(steps, r.crossed)
+    for j in range(known):
         by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
         ring[place] = within(ring[place] + by)
         if j < LAGS:
             r.lag[j] = within(r.lag[j] + by)
     r.last = r.lag[0]
-    known = min(steps, r.crossed)
     for w in range(WINDOWS):
         memset(added, 0, sizeof(added))
         for n in range(known):
