@@ -92,6 +92,14 @@ def step_by_step(
     return last.taken(values, chosen=short is not solved)
 
 
+def solved_again(found: Assimilated, values: Array, known: Mask, exact: ExactSettings) -> Assimilated:
+    """The same terms and functions solved from other samples."""
+    steps = Steps.of(values, known)
+    substeps = found.field.substeps(EIGHTH, steps.before, exact.integrated, exact.most_substeps)
+    field, rest = one_step(found.field, steps, EIGHTH, substeps, 6, far=exact.close)
+    return _Solved(field, rest, steps, substeps, exact).taken(values, found.chosen)
+
+
 @dataclass(frozen=True, eq=False)
 class _Solved:
     """A field solved from single steps, and what it leaves of each, (steps, variables)."""
