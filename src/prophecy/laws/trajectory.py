@@ -218,12 +218,13 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
 
 def _doubt(model: FittedFlow, test: HeldOut, seen: int) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
-    laws = model.laws
+    laws, variables = model.laws, len(model.offset)
     if not model.conclusive:
         return "has errors of its own beside the noise: it"
     if test.astray:
         return f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
-    if model.field.count > (laws.announced if model.exact else laws.short) * len(model.offset):
+    # Through noise, too, every variable may act on each.
+    if model.field.count > (laws.announced if model.exact else max(laws.short, variables)) * variables:
         return "they are too many for a law: it may imitate another, and"
     if (open_ := model.doubt(seen)) > laws.doubt:
         return f"leaves its rates open by {open_:.0%}: it"
