@@ -16,6 +16,8 @@ from prophecy.laws.select_terms import eliminated, shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.weak_form import Budget, WeakForm, regression
 
+_UNKNOWN = 1e-12  # of the largest singular value: below are kinks that no sample has come to
+
 
 def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Assimilated | None:
     """The member of a family that takes every sample to the next up to rounding, if one does.
@@ -130,10 +132,11 @@ class _Solved:
         return ends[1][:, :, self.field.terms.variables :]
 
     def freedom(self) -> Array:
-        """A square root of the covariance of the parameters; steps that leave say nothing about them."""
+        """A square root of the covariance of the parameters; steps that leave say nothing about them. What nothing
+        determines is held."""
         system = self.tangent().reshape(self.rest.size, self.field.count)
         system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)
-        return Damped(system, np.zeros(len(system)), long=True).root() * self.level
+        return Damped(system, np.zeros(len(system)), long=True).root(_UNKNOWN) * self.level
 
     def thinned(self) -> _Solved:
         """The field without the terms that do nothing, the doubtful ones last."""

@@ -27,7 +27,7 @@ from prophecy.laws.flow import FOURTH, RECIPROCAL, SparseField, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import eliminated, exchanged, widened
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
+from prophecy.laws.weak_form import Budget, regression, roughness, smoothed
 
 Point = tuple[SparseField, Array]  # a field, and the states at the samples or what it leaves of these
 
@@ -341,7 +341,8 @@ def assimilate(
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
     noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
     states = np.where(field.own, smoothed(values, noise), values)
-    field, noise = _start(field, values, states, noise, laws)
+    thin = laws.thin if field.coefficients > laws.kept else 0.0
+    field = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
     noise = np.maximum(noise, least_noise(noise, laws))
     problem = Problem(field, values, seen, noise, states, laws)
     problem.budget = budget or Budget()
@@ -369,16 +370,3 @@ def assimilate(
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = problem.known(evidence)
     return best
-
-
-def _start(
-    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
-) -> tuple[SparseField, Array]:
-    """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
-    thin = laws.thin if field.coefficients > laws.kept else 0.0
-    start = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
-    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
-    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
-        return start, noise
-    start, rest = one_step(start, Steps.of(values), FOURTH, 2)
-    return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
