@@ -84,3 +84,11 @@ def test_on_the_way_to_rest_time_is_a_function_of_the_state_and_no_drift() -> No
     for seed in range(6):
         law = forecast(_noisy(path, 0.03, seed), 60).equations(dt=0.03, names=("s", "p"))
         assert law is None or law.names == ("s", "p"), str(law)
+
+
+def test_rows_at_rest_before_counts_are_no_exact_samples_of_a_law():
+    """Most rows have no noise, and the rest is far from any trajectory."""
+    counts = [1, 3, 3, 2, 1, 4, 0, 4, 2, 5, 2, 8, 3, 3, 3, 2, 4, 0, 5, 1]
+    answer = forecast(np.append(np.zeros(80), counts), 8)
+    assert answer.equations() is None
+    assert (answer.upper - answer.lower > 1).all()

@@ -207,6 +207,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
         size = float(rest[there].std()) if there.any() else 0.0
         if size <= max(laws.noiseless, laws.converged * found.noise[variable]):
             continue  # rounding, or errors of integration where the noise is taken to be more than there is
+        if size > 2 * found.noise[variable]:
+            return False  # the noise is held near its first estimate: here, of rows at rest
         for lag in (1, 2):
             both = there[lag:] & there[:-lag]
             alike = np.mean((rest[lag:] * rest[:-lag])[both]) / size**2 if both.any() else 0.0
@@ -218,7 +220,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
 def finished(
     found: Assimilated, x: Array, measured: Array, seen: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
-    exact = found.residual < laws.exact.rounding
+    left = seen[:, : measured.shape[1]] * (measured - found.states[:, : measured.shape[1]])
+    exact = max(found.residual, np.sqrt(np.mean(left**2))) < laws.exact.rounding
     rough = roughness(x, seen > 0)[found.field.own]
     noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
     different = x.shape[1] * len(np.unique(x, axis=0))  # a row that is repeated, such as one at rest, counts once

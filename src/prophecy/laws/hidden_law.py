@@ -65,7 +65,7 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
         return None
     offset = np.zeros(len(known.noise))
     model = FittedFlow(known, offset, True, True, search.states, settings.laws)
-    return _followed(context, search, model, steps, passes)
+    return _followed(context, search, model, steps, passes, how.wider)
 
 
 def through_noise(context: Context, visible: Array, steps: int, noise: float, settings: Settings) -> Decided | None:
@@ -86,13 +86,15 @@ def through_noise(context: Context, visible: Array, steps: int, noise: float, se
     return None
 
 
-def _followed(context: Context, search: Search, model: FittedFlow, steps: int, obey: str) -> Decided | None:
+def _followed(
+    context: Context, search: Search, model: FittedFlow, steps: int, obey: str, wider: float = 1.0
+) -> Decided | None:
     """The forecast, unless its path leaves for good. obey: what is said of the field."""
     count = model.field.terms.variables - search.seen
     units = Units(np.append(context.units.centre, np.zeros(count)), np.append(context.units.scale, np.ones(count)))
     known = np.ones(len(model.end), dtype=np.bool_)
     joined = replace(context, values=model.end, known=known, units=units)
-    decided = trajectory.decide(joined, model, steps)
+    decided = trajectory.decide(joined, model, steps, wider)
     if decided is None or np.abs(decided.path[:, : search.seen]).max() > BEYOND:
         return None
     if not decided.foretold:  # many fields with hidden variables pass through noise

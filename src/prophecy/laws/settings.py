@@ -203,6 +203,7 @@ class HiddenSettings:
     least_gain: float = 0.02  #: share of the misfit below which a step is the last
     #: Standard deviations: a field whose forecasts of all stretches are this good is followed, a law's of the last
     trusted: float = 0.01
+    wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
 
     # Noisy samples
     #: Logarithm: how far sizes of differences of order 7, 10 and 12 may be apart; noise has 0.1, coarse samples 0.24.

@@ -181,12 +181,13 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     return max(explained(system[:, : -len(sines)], whole, whole), between) > laws.explained
 
 
-def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | None:
+def decide(context: Context, model: FittedFlow | None, steps: int, wider: float = 1.0) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
     A field that needs errors of its own beside the noise is followed where it forecast the rows that it was solved
     without as well as it says, and is not announced. The draws have the noise in them that values to come will have
-    too; the path is without.
+    too; the path is without. wider: by how much draws are farther from it than the samples say, beside what rows held
+    back say.
     """
     if model is None or model.found.noise.max() > (laws := model.laws).noise:
         return None
@@ -197,7 +198,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     test = held_out(model, context.values, context.known, seen, steps)
     if test.lost or (test.wider > 1 and not model.conclusive):
         return None
-    draws = model.ensemble(steps, laws.draws, 0, test.wider)
+    draws = model.ensemble(steps, laws.draws, 0, wider * test.wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
         return None
@@ -207,6 +208,8 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     left = "exactly" if model.exact else f"up to noise of {model.found.residual:.2g} standard deviations"
     note, system = f"field with {model.field.count} parameters passes through the", None
     why = _doubt(model, test, seen)
+    if why is not None and model.exact and np.std(draws[..., :seen], axis=0).max() > laws.foretold_close:
+        return None  # it says nothing any more
     if why is None:
         columns = tuple(np.nonzero(context.varying)[0].tolist())
         system = FoundSystem(model, context.units, context.stride, columns)
