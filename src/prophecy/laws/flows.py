@@ -37,6 +37,8 @@ class Search:
         self._circles, self._clocked = _circles(values, phases), clocked
         self.units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
+        # Whether samples may be exact; and whether they show more than noise, and are not too far apart for that.
+        self._finest, self._resolved = (bool(self._rough.max() < most) for most in (laws.clean, laws.resolved))
         if not self._finest:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
@@ -47,15 +49,6 @@ class Search:
             for degree in ((2, 4) if clocked else (2, 3, 4))
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
-
-    @property
-    def _finest(self) -> bool:
-        return bool(self._rough.max() < self._laws.clean)
-
-    @property
-    def _resolved(self) -> bool:
-        """Whether there is more in the samples than noise, and they are not too far apart to show it."""
-        return bool(self._rough.max() < self._laws.resolved)
 
     def best(self) -> FittedFlow | None:
         """The field of powers, through exact samples if there is one, or the best of all."""

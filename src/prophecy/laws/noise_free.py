@@ -43,7 +43,7 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         substeps = rough.substeps(EIGHTH, few.before, laws.exact.rounding)
         rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own)
         budget.left = own.left * share
-        before, left = left, _median(rest)
+        before, left = left, float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
         if not left < laws.growing or (share == 1 and not 3 * laws.exact.rounding < left < 0.5 * before):
             break
         missed = np.nan_to_num(np.abs(steps.missed(rough, EIGHTH, 2)), nan=np.inf).max(axis=1)
@@ -191,10 +191,6 @@ class _Solved:
         stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
         stray = np.maximum(stray, noise)
         return Assimilated(self.field, values, noise, 0.0, self.freedom(), last, evidence, stray, chosen)
-
-
-def _median(rest: Array) -> float:
-    return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
 
 
 def _most(rest: Array, exact: ExactSettings) -> float:

@@ -78,12 +78,6 @@ class Problem:
         """(variables,): 1 / model error; inputs have no equation to keep."""
         return np.asarray(np.where(self.field.own, 1 / (self.looseness * self.noise), 0.0))
 
-    @property
-    def _spare(self) -> float:
-        """Equations less unknowns."""
-        own = self.field.own
-        return max(1.0, float(self.seen[:, own].sum() - own.sum() - self.field.count))
-
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
         (self.field, self.states), self._cost, self._damping = descend(
@@ -137,8 +131,9 @@ class Problem:
         the shares of the variables are only looked at under a tight flow. Never far above the first estimate: what a
         field cannot explain is the field's fault, not noise.
         """
-        noise = self.noise * np.sqrt(self._cost / self._spare)
-        observed = self.seen.any(axis=0) & self.field.own
+        own = self.field.own
+        spare = self.seen[:, own].sum() - own.sum() - self.field.count  # equations less unknowns
+        noise, observed = self.noise * np.sqrt(self._cost / max(spare, 1.0)), self.seen.any(axis=0) & own
         if self.looseness <= self.laws.stages[2]:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
