@@ -126,15 +126,17 @@ class _Solved:
         field, rest = one_step(field, self.steps, EIGHTH, self.substeps, iterations, far=self.exact.close)
         return replace(self, field=field, rest=rest)
 
+    @cached_property
     def tangent(self) -> Array:
         """The derivatives of every step with the parameters: (steps, variables, parameters)."""
         ends = self.field.tangents(FOURTH, self.steps.before, np.maximum(2, self.substeps))
         return ends[1][:, :, self.field.terms.variables :]
 
+    @cached_property
     def freedom(self) -> Array:
         """A square root of the covariance of the parameters; steps that leave say nothing about them. What nothing
         determines is held."""
-        system = self.tangent().reshape(self.rest.size, self.field.count)
+        system = self.tangent.reshape(self.rest.size, self.field.count)
         system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)
         return Damped(system, np.zeros(len(system)), long=True).root(_UNKNOWN) * self.level
 
@@ -145,7 +147,7 @@ class _Solved:
             field, terms = here.field, np.arange(here.field.count) < here.field.coefficients
             if not field.count:
                 break
-            value, _, alive = eliminated(field.vector, here.freedom(), terms, limit, field.coefficients)
+            value, _, alive = eliminated(field.vector, here.freedom, terms, limit, field.coefficients)
             if (alive == terms).all():
                 continue
             trial = here.again(field.only(alive, value), 3)
@@ -176,7 +178,7 @@ class _Solved:
         around = uniform_filter1d(self.typical**2, exact.around, axis=0, mode="nearest")
         least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(self.typical**2, axis=0)))
         weight = np.where(self.typical == self.rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
-        system = np.where(weight[..., None] > 0, weight[..., None] * self.tangent(), 0.0).reshape(-1, count)
+        system = np.where(weight[..., None] > 0, weight[..., None] * self.tangent, 0.0).reshape(-1, count)
         target = np.where(weight > 0, weight * self.rest, 0.0).reshape(-1)
         field = self.field.moved(Damped(system, target, long=True)(LEAST))
         trial = replace(self, field=field, rest=self.steps.missed(field, EIGHTH, self.substeps))
@@ -190,7 +192,7 @@ class _Solved:
         last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), self.field.count))])
         stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
         stray = np.maximum(stray, noise)
-        return Assimilated(self.field, values, noise, 0.0, self.freedom(), last, evidence, stray, chosen)
+        return Assimilated(self.field, values, noise, 0.0, self.freedom, last, evidence, stray, chosen)
 
 
 def _most(rest: Array, exact: ExactSettings) -> float:

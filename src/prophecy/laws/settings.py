@@ -146,7 +146,6 @@ class LawSettings:
     #: Share of its rates that a law leaves open: with more it is not called one. A law is false that is 0.05 off, which
     #: is two and a half standard errors then.
     doubt: float = 0.02
-    steepest: float = 100.0  #: by which an exponent may change along the path: e^100 is nothing that samples show
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast

@@ -21,7 +21,7 @@ from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
 from prophecy.laws.context import Context
 from prophecy.laws.families import waves
-from prophecy.laws.flow import EXPONENTIAL, NO_KICKS, SparseField, Terms
+from prophecy.laws.flow import NO_KICKS, SparseField, Terms
 from prophecy.laws.noise_free import solved_again
 from prophecy.laws.problem import Assimilated, Problem
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
@@ -79,14 +79,6 @@ class FittedFlow:
         rates, *drawn = [(flow.features(f.terms, self.found.states) @ f.theta)[:, :variables] for f in fields]
         size, away = np.mean(rates**2, axis=0), np.mean((np.stack(drawn) - rates) ** 2, axis=(0, 1))
         return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
-
-    @property
-    def steepest(self) -> float:
-        """By how much the exponent of an exponential in some equation changes along the path, at most."""
-        terms = self.field.terms
-        kept = np.flatnonzero(flow.powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0))
-        rises = [terms.functions[i] for i in kept if terms.kinds[i] == EXPONENTIAL]
-        return max((float(np.ptp(f.sums(self.found.states))) for f in rises), default=0.0)
 
     def path(self, steps: int) -> Array:
         """The flow from the last state: (steps, variables)."""
@@ -231,8 +223,6 @@ def _doubt(model: FittedFlow, test: HeldOut, seen: int) -> str | None:
         return "they are too many for a law: it may imitate another, and"
     if (open_ := model.doubt(seen)) > laws.doubt:
         return f"leaves its rates open by {open_:.0%}: it"
-    if model.steepest > laws.steepest:
-        return f"has an exponent that changes by {model.steepest:.2g} along it, which no samples determine: it"
     return None
 
 
