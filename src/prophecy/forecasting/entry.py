@@ -50,9 +50,9 @@ def forecast(
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values) if known is None else 0
-    ready = read(_times(values, exponent), settings)
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
+        ready = read(_times(values, exponent), settings)
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
