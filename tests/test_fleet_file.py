@@ -556,8 +556,8 @@ def test_a_file_whose_numbers_are_used_up_takes_nothing_more_and_opens_again(tmp
         changed(tmp_path / "s", statement)
     with Fleet(tmp_path / "s") as fleet:
         keys = sorted(fleet)
-        with pytest.raises(ValueError, match="no numbers left"):
-            for key in ("new", "newer"):
+        for key, fine in (("new", len(statements) > 1), ("newer", False)):  # one batch is left, or no stream
+            with contextlib.nullcontext() if fine else pytest.raises(ValueError, match="no numbers left"):
                 fleet.observe(key, [1.0])
     with Fleet(tmp_path / "s") as fleet:
         assert set(keys) <= set(fleet)
