@@ -303,7 +303,7 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     from prophecy.streams.kernels.entry import Streams
 
-    from prophecy.streams.rows import fresh, fresh_clocks, fresh_samples, rings
+    from prophecy.streams.rows import fresh, fresh_times, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import between, table
 
@@ -321,7 +321,7 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     order = rng.permutation(n * m)
     order = order[np.argsort(times.ravel()[order], kind="stable")]
     t = table(DEFAULT)
-    streams = Streams(fresh(n, t), rings(n), fresh_clocks(n, None), fresh_samples(n), t)
+    streams = Streams(fresh(n, t), rings(n), *fresh_times(n, None), t)
     out, passed = np.empty((n * m, 7)), np.empty(n * m)
     streams.take(which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
     for i in range(n):

@@ -13,7 +13,7 @@ from prophecy import _checks, _machine
 from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import FLAGS, LARGEST, MOST, RING
-from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
+from prophecy.streams.rows import Records, check, check_times, fresh, fresh_times, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
 
@@ -37,7 +37,7 @@ class Channels:
         self.series, self.hold, self.context, self.settings = series, hold, context, settings
         self.table = table(settings)
         self._workers, self._late, self._warned = workers, 0, False
-        self.put(fresh(series, self.table, hold), rings(series), fresh_clocks(series, dt), fresh_samples(series), 0)
+        self.put(fresh(series, self.table, hold), rings(series), *fresh_times(series, dt), 0)
 
     def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
         """Everything the series know, and how many moments they have seen."""

@@ -2,8 +2,11 @@
 
 LARGEST = 1e75  # largest value taken in, in size; its fourth power is a float64 still
 MOVED = 1e80  # bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times
-SQUARED = MOVED**2  # bound of squared errors
+SQUARED = 2.0 * MOVED * 2.0 * MOVED  # bound of squared errors: what came and what was forecast lie as far apart
 LARGEST_TIME = 1e30  # largest time in size, in whatever unit: nanoseconds since 1970 are 2e18
+FARTHEST, LONGEST_STEP = 1e7 * LARGEST_TIME, 10 * LARGEST_TIME  # bounds of the clock's times and of its step
+READOUT, GROWTH, FACTOR = 1e200, 1e16, 1e108
+"""Bounds of solved readouts: of weights, of growth, and of a factor: the root of its squares' sum."""
 MOST = 2**53  # largest count: whole numbers up to here are exact as float64
 SMALLEST = 1e-200  # squares below this count as zero: their own squares would leave the range of float64
 ROUNDING, ERROR_ROUNDING = 1e-17, 1e-15

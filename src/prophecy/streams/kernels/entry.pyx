@@ -7,7 +7,7 @@ is decided here, value by value, so that the numbers do not depend on how values
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.float cimport DBL_EPSILON
+from libc.float cimport DBL_EPSILON, DBL_MIN
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport (
     INFINITY, M_PI, NAN, ceil, copysign, cos, erfc, exp, fabs, floor, isfinite, isnan, log, log2, log10, pow, rint, sin,
@@ -17,7 +17,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from prophecy.streams.kernels.structs cimport *
-from prophecy.streams.kernels.unrolled cimport dot, product, spacing, subtract, total
+from prophecy.streams.kernels.unrolled cimport dot, held, product, spacing, subtract, total
 
 cdef extern from *:
     """

@@ -35,7 +35,7 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         if r.count > 0:
             _miss(r, ring, t, r.last if r.hold else expected(r, t))
         return
-    value = within(value)  # what is brought to the grid may lie beyond
+    value = held(value, LARGEST)  # what is brought to the grid may lie beyond
     if r.count == 0:
         r.last = r.mean = value
         for j in range(LAGS):  # everything before it is taken to have been equal to it
@@ -72,8 +72,7 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         if r.gap > 0 and not r.hold:  # what stood in for the missing values leads to this one, by a straight line
             _amend(r, ring, t, r.gap, (value - forecast) / distance, (value - forecast) / distance)
     _advance(r, ring, t, value, False)
-    mark_place(r, (r.count - 1) % RING, False)
-    r.known += 1
+    r.known = counted(r.known, 1)
     r.gap = r.crossed = 0
 
 
@@ -83,7 +82,7 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
     difference = value - r.last
     if r.season_on == 1:
         learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
-        r.season_seen += 1
+        r.season_seen = counted(r.season_seen, 1)
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
     newest = 1.0 / (r.learned + 1)
@@ -95,7 +94,7 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
         r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
         r.learned, t, difference, part, value,
     )  # fmt: skip
-    r.learned += 1
+    r.learned = counted(r.learned, 1)
 
 
 # Memories and members.
@@ -117,14 +116,15 @@ cdef void _advance(Record* r, double* ring, const Table* t, double value, bint f
     memcpy(r.prediction, out, SHORTS * sizeof(double))
     _predict_long(r, t, difference)
     for i in range(2):
-        r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
+        r.alternation[i] = held(difference - t.alternating[i] * r.alternation[i], MOVED)
         r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
-    r.count += 1
+    r.count = counted(r.count, 1)
     r.mean += (value - r.mean) * max(1.0 - t.forgetting[0], 1.0 / r.count)
-    r.feature[MEMORY + 2] = r.mean - value
+    r.feature[MEMORY + 2] = held(r.mean - value, MOVED)
     r.last = value
     predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
+    mark_place(r, (r.count - 1) % RING, filled)
     if r.season_on == 1:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
         predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
@@ -141,9 +141,9 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
         for j in range(0, LONG_ROW, 8):
             product(moved, ORDER, &t.long[t.block_of[w] + j], LONG_ROW, &out[j])
         for k in range(ORDER):
-            r.feature[LAGS + w * ORDER + k] = out[k]
+            r.feature[LAGS + w * ORDER + k] = held(out[k], MOVED)
         for i in range(LONGS):
-            r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+            r.prediction[SHORTS + w * LONGS + i] = held(out[ORDER + i], MOVED)
 
 
 # The ring.
@@ -151,10 +151,8 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
 
 cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
     """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
-    bit = <long long> 1 << place % FLAGS
-    r.season_filled[place // FLAGS] &= ~bit
-    if missing:
-        r.season_filled[place // FLAGS] |= bit
+    bit, flags = <long long> 1 << place % FLAGS, &r.season_filled[place // FLAGS]
+    flags[0] = flags[0] | bit if missing else flags[0] & ~bit
 
 
 cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
@@ -175,17 +173,16 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     """
     ahead, known = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change), r.alarm_size[VALUE]
     if known == 0:
-        return within(ahead)
+        return held(ahead, LARGEST)
     far = reach(r, t, r.gap + 1.0)
-    return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
+    return held(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far), LARGEST)
 
 
 cdef void _miss(Record* r, double* ring, const Table* t, double instead) noexcept nogil:
     """A value is missing, or not believed: another one stands in for it. A gap leaves room in the ring for what came
     before: beyond `GAP` places its newest season is taken back for each that follows."""
     _advance(r, ring, t, instead, True)
-    mark_place(r, (r.count - 1) % RING, True)
-    r.gap += 1
+    r.gap = counted(r.gap, 1)
     r.crossed += 1
     period = <long long> (max(r.season_periods[0], r.season_periods[1]) + 0.5)
     if r.crossed >= GAP + max(period, 1):
@@ -201,9 +198,9 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
     known = min(steps, r.crossed)
     for j in range(known):
         by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
-        ring[place] = within(ring[place] + by)
+        ring[place] = held(ring[place] + by, LARGEST)
         if j < LAGS:
-            r.lag[j] = within(r.lag[j] + by)
+            r.lag[j] = held(r.lag[j] + by, LARGEST)
     r.last = r.lag[0]
     for w in range(WINDOWS):
         memset(added, 0, sizeof(added))
@@ -212,26 +209,26 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
                 moved[k] = added[k] - (rise if n > 0 else first) * t.steady[w][k]
             product(moved, ORDER, &t.long[t.block_of[w]], LONG_ROW, added)
         for k in range(ORDER):
-            r.feature[LAGS + w * ORDER + k] += added[k]
+            r.feature[LAGS + w * ORDER + k] = held(r.feature[LAGS + w * ORDER + k] + added[k], MOVED)
     for i in range(2):
         more = 0.0
         for n in range(known):
             more = (rise if n > 0 else first) - t.alternating[i] * more
-        r.alternation[i] += more
+        r.alternation[i] = held(r.alternation[i] + more, MOVED)
 
 
 cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil:
     """The level has moved by `by`: so does all that is remembered of it, but what is relative to the newest value. The
     two values that were doubted are put in their places, unless others are missing too."""
-    r.last = within(r.last + by)
-    r.mean += by
+    r.last = held(r.last + by, LARGEST)
+    r.mean = held(r.mean + by, MOVED)
     for j in range(LAGS):
-        r.lag[j] = within(r.lag[j] + by)
+        r.lag[j] = held(r.lag[j] + by, LARGEST)
     for j in range(min(r.count, RING)):
-        ring[j] = within(ring[j] + by)
+        ring[j] = held(ring[j] + by, LARGEST)
     if r.gap == 2:
         _amend(r, ring, t, 2, r.doubted[0] - by, r.doubted[1] - r.doubted[0])
         for ago in range(2):
             mark_place(r, (r.count - 1 - ago) % RING, False)
-        r.known += 2
+        r.known = counted(r.known, 2)
         r.gap = 0

@@ -193,11 +193,13 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     if not isnan(value):
         s.newest, s.known = at, value
     c.recent[c.count % RECENT] = c.last = at
-    c.count += 1
+    c.count = counted(c.count, 1)
     c.walked = max(c.walked - EARNED, <long long> 0)
     dt, irregular = check_grid(c, t)
     if dt > 0.0:
         start_grid_over(stream, t, dt, irregular, room)
+    # Stamps do not lead so far from the grid, forged clocks may.
+    c.grid = c.grid if fabs(c.last - c.grid) <= t.clock.longest_hole * c.dt else c.last
     return passed
 
 
