@@ -50,8 +50,8 @@ def forecast(
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values) if known is None else 0
-    ready = read(_times(values, exponent), settings)
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
+    ready = read(_times(values, exponent), settings, None if beside is None else beside.past(horizon))
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system

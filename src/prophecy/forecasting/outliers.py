@@ -5,12 +5,15 @@ wild where it misses that, and the median of what is around it, by more than `ou
 the others and by more than a spread of the series, and most of the next few values are closer to what was expected
 without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and so is a peak
 that builds up or fades over several values. The newest value has nothing after it: it is believed if earlier jumps of
-its size stayed more often than they went. Of positive series wild values are wild among the logarithms too.
+its size stayed more often than they went. Of positive series wild values are wild among the logarithms too. What
+regressors explain is no outlier: their effects are taken out before, solved once from all values and once without those
+that are wild then.
 """
 
 import numpy as np
 
 from prophecy._arrays import Array, Mask
+from prophecy.forecasting.known import explained
 from prophecy.forecasting.settings import Settings
 
 _CLIPPED = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
@@ -18,8 +21,15 @@ _TRIMMED = 3.0  # robust deviations: farther ones are left out when the autoregr
 _NEXT = 3  # values that confirm or deny a jump
 
 
-def outliers(raw: Array, settings: Settings) -> Mask:
-    """Which values of (time, variables), NaN where missing, are set aside."""
+def outliers(raw: Array, settings: Settings, known: Array | None = None) -> Mask:
+    """Which values of (time, variables), NaN where missing, are set aside. known: (time, regressors)."""
+    if known is None:
+        return _outliers(raw, settings)
+    wild = _outliers(raw - explained(raw, known, settings), settings)
+    return _outliers(raw - explained(np.where(wild, np.nan, raw), known, settings), settings) if wild.any() else wild
+
+
+def _outliers(raw: Array, settings: Settings) -> Mask:
     found = np.zeros(raw.shape, dtype=np.bool_)
     for variable, column in enumerate(raw.T):
         place = np.nonzero(~np.isnan(column))[0]

@@ -78,9 +78,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(columns, mixtures, settings)
     if beside is not None:
-        shares = [mixture.weight(lambda candidate: candidate.regressors > 0) for mixture in mixtures]
-        note = known_note(beside, columns, shares, settings)
-        solution = replace(solution, notes=(*solution.notes, note))
+        solution = replace(solution, notes=(*solution.notes, known_note(beside, mixtures, settings)))
     if law is None:
         return solution
     rounding = settings.interval_rounding * context.units.scale[0]
