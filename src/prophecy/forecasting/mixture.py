@@ -46,8 +46,8 @@ class Mixture:
         return sorted((pair for pair in found if pair[0] > _SMALL), key=lambda pair: -pair[0])
 
     def quantiles(self, settings: Settings) -> Array:
-        """(probabilities, horizon). Of values with one sign, steps from the path towards zero are taken in logarithms,
-        and away from it as far as candidates of logarithms count."""
+        """(probabilities, horizon). Of values with one sign, steps from the path are taken in logarithms as far as
+        candidates of logarithms count: that a value cannot pass zero is for bounds to say."""
         rest = resting(self.series, settings)
         if rest is not None and self.rare(settings):
             return rare_quantiles(self.series, rest, self.path, settings)
@@ -55,16 +55,17 @@ class Mixture:
         if not sign:
             return np.asarray(self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away]))
         path, usual = sign * self.path, away[_ONE] / ndtri(_UPPER[_ONE])
-        path = np.maximum(path, _SMALL * usual + _TINY)
+        size = np.maximum(path, _SMALL * usual + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm. Away from zero the
         # tails are heavier than its own by as much as errors have shown: as powers of it they would have no mean.
-        own = np.sqrt(np.log1p((usual / path) ** 2))
+        own = np.sqrt(np.log1p((usual / size) ** 2))
         factor = np.exp(away / np.maximum(usual, _TINY) * own)
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(path)))
         score = ndtri(_UPPER)[:, None]
         heavier = away / np.maximum(usual * score, _TINY)
-        above = path + (1 - share) * away + share * path * np.expm1(score * own) * heavier
-        return np.asarray(np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign)
+        above = path + (1 - share) * away + share * size * np.expm1(score * own) * heavier
+        below = path - (1 - share) * away - share * size * (1 - 1 / factor)
+        return np.asarray(np.concatenate([below[::-1], path[None], above])[::sign] * sign)
 
     def _pairs(self) -> list[tuple[Array, Part]]:
         return list(zip(self.weights, self.parts, strict=True))
