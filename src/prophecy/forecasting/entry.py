@@ -53,7 +53,9 @@ def forecast(
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     ready = read(_times(values, exponent), settings, None if beside is None else beside.past(horizon))
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
+        grid, next_step, between, point, found = _quantiles(
+            ready, ready.overdue + horizon, periods, settings, beside, limits is not None and limits[0] < 0
+        )
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
         grid, point, remarks = bounded(grid, point, ready, inside, settings, law is not None)
@@ -93,7 +95,7 @@ def _level(level: float) -> float:
 
 
 def _quantiles(
-    context: Context, horizon: int, season: object, settings: Settings, beside: Known | None
+    context: Context, horizon: int, season: object, settings: Settings, beside: Known | None, unbounded: bool
 ) -> tuple[Array, Array, Array, Array, Solution | None]:
     """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
     the point (horizon, variables)."""
@@ -110,7 +112,7 @@ def _quantiles(
         found = followed(context, driven, settings)
     else:
         beside = None if beside is None else beside.thinned(len(context.values), horizon, context.stride)
-        found = solve(context, steps, season, settings, beside)
+        found = solve(context, steps, season, settings, beside, unbounded)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     point = grid[len(PROBABILITIES) // 2].copy()
     if found.point is not None:

@@ -47,7 +47,7 @@ class Mixture:
 
     def quantiles(self, settings: Settings) -> Array:
         """(probabilities, horizon). Of values with one sign, steps from the path are taken in logarithms as far as
-        candidates of logarithms count: that a value cannot pass zero is for bounds to say."""
+        candidates of logarithms count, and all those towards a zero that is a bound."""
         rest = resting(self.series, settings)
         if rest is not None and self.rare(settings):
             return rare_quantiles(self.series, rest, self.path, settings)
@@ -64,6 +64,7 @@ class Mixture:
         score = ndtri(_UPPER)[:, None]
         heavier = away / np.maximum(usual * score, _TINY)
         above = path + (1 - share) * away + share * size * np.expm1(score * own) * heavier
+        share = np.ones_like(share) if self.series.floor else share
         below = path - (1 - share) * away - share * size * (1 - 1 / factor)
         return np.asarray(np.concatenate([below[::-1], path[None], above])[::sign] * sign)
 

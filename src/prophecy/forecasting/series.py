@@ -42,7 +42,8 @@ VALUES = Scale("", lambda y: y, lambda x: x, np.zeros_like)
 class Series:
     """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted.
 
-    known: (time + horizon, regressors), what is known in advance, each less its mean over the past.
+    known: (time + horizon, regressors), what is known in advance, each less its mean over the past. unbounded: whether
+    bounds were given that let values be negative.
     """
 
     y: Array
@@ -50,11 +51,17 @@ class Series:
     seasons: tuple[int, ...]
     horizon: int
     known: Array | None = None
+    unbounded: bool = False
 
     @property
     def sign(self) -> int:
         """1 or -1 where all values have it, else 0."""
         return int((self.y > 0).all()) - int((self.y < 0).all())
+
+    @property
+    def floor(self) -> bool:
+        """Whether values stay positive."""
+        return self.sign > 0 and not self.unbounded
 
 
 Ahead = tuple[Array, Array | None]

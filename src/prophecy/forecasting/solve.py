@@ -46,16 +46,23 @@ class Solution:
     point: Array | None = None  # (steps, varying variables): the trajectory of a law; the median elsewhere
 
 
-def solve(context: Context, steps: int, season: object, settings: Settings, beside: Known | None = None) -> Solution:
+def solve(
+    context: Context,
+    steps: int,
+    season: object,
+    settings: Settings,
+    beside: Known | None = None,
+    unbounded: bool = False,
+) -> Solution:
     """The law that explains the context, or the mixture of all candidates. Readouts follow an exact law of waves to
     rounding, which no integrator does: it gives the equations of their mixture."""
     law = _law(context, steps, settings)
     if law is not None and not (law.exact and law.system is not None and law.system.second):
         return followed(context, law, settings)
-    apart = None if law is not None else _without_noise(context, steps, season, settings)
+    apart = None if law is not None else _without_noise(context, steps, season, settings, unbounded)
     if apart is not None:
         return apart
-    columns = _columns(context, steps, season, settings, beside)
+    columns = _columns(context, steps, season, settings, beside, unbounded)
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
@@ -115,7 +122,9 @@ def _law(context: Context, steps: int, settings: Settings) -> Decided | None:
         return None
 
 
-def _without_noise(context: Context, steps: int, season: object, settings: Settings) -> Solution | None:
+def _without_noise(
+    context: Context, steps: int, season: object, settings: Settings, unbounded: bool
+) -> Solution | None:
     """A law of the columns that are not mostly noise, and those on their own: one that has nothing to do with the
     others does not cost these their law."""
     from prophecy.laws.weak_form import roughness
@@ -129,7 +138,7 @@ def _without_noise(context: Context, steps: int, season: object, settings: Setti
     decided = _law(rest, steps, settings)
     if decided is None or decided.system is None:
         return None
-    law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings)
+    law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings, None, unbounded)
     grid = np.empty((*law.quantiles.shape[:2], len(noise)))
     next_step, between, point = np.empty((steps - 1, len(noise))), np.eye(len(noise)), np.empty(grid.shape[1:])
     for one, there in ((law, ~noise), (other, noise)):
@@ -164,7 +173,9 @@ def _hidden(
     return hidden_law.decide(context, steps, settings, further)
 
 
-def _columns(context: Context, steps: int, season: object, settings: Settings, beside: Known | None) -> list[Series]:
+def _columns(
+    context: Context, steps: int, season: object, settings: Settings, beside: Known | None, unbounded: bool
+) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
     stride = context.stride
     given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
@@ -177,7 +188,7 @@ def _columns(context: Context, steps: int, season: object, settings: Settings, b
     for v, some in zip(varying, periods, strict=True):
         y, seen = np.ascontiguousarray(thinned[-latest:, v]), context.seen[-latest:, v]
         known = None if beside is None else beside.latest(len(y), steps)
-        found.append(Series(y, seen, some, steps, known))
+        found.append(Series(y, seen, some, steps, known, unbounded))
     return found
 
 
