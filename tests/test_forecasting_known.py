@@ -43,7 +43,7 @@ def test_noise_is_ignored_and_said_to_be():
     made = forecast(sales[:120], 10, season=7, known=noise)
     plain = forecast(sales[:120], 10, season=7)
     assert np.array_equal(made.point, plain.point)
-    assert any("was not used: it did not help in rolling forecasts" in note for note in made.notes)
+    assert any("was not used: it explains too little" in note for note in made.notes)
 
 
 def test_a_trend_of_both_is_not_taken_for_an_effect():

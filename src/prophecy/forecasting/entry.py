@@ -49,13 +49,12 @@ def forecast(
     """
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
+    settings = replace(settings, negative=limits is not None and limits[0] < 0)
     exponent = _unusual(values) if known is None else 0
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
-    ready = read(_times(values, exponent), settings, None if beside is None else beside.past(horizon))
+    ready = read(_times(values, exponent), settings, None if beside is None else beside.latest(horizon))
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, point, found = _quantiles(
-            ready, ready.overdue + horizon, periods, settings, beside, limits is not None and limits[0] < 0
-        )
+        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
         grid, point, remarks = bounded(grid, point, ready, inside, settings, law is not None)
@@ -95,7 +94,7 @@ def _level(level: float) -> float:
 
 
 def _quantiles(
-    context: Context, horizon: int, season: object, settings: Settings, beside: Known | None, unbounded: bool
+    context: Context, horizon: int, season: object, settings: Settings, beside: Known | None
 ) -> tuple[Array, Array, Array, Array, Solution | None]:
     """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
     the point (horizon, variables)."""
@@ -112,7 +111,7 @@ def _quantiles(
         found = followed(context, driven, settings)
     else:
         beside = None if beside is None else beside.thinned(len(context.values), horizon, context.stride)
-        found = solve(context, steps, season, settings, beside, unbounded)
+        found = solve(context, steps, season, settings, beside)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     point = grid[len(PROBABILITIES) // 2].copy()
     if found.point is not None:

@@ -1,33 +1,29 @@
-"""What is known in advance: prices, holidays, weather. A linear effect, solved in context, judged by the one scorer.
+"""What is known in advance: prices, holidays, weather. A linear effect, solved in context, taken out of the series.
 
-Every candidate of one variable is tried with and without. The effect b of regressors r on x is solved by ridge
-regression of differences, from one value or season to the next or from a local mean, whichever leaves least: trends and
-seasons of both would pass for an effect. The ridge has the least leave-one-out error. The candidate describes x - r b.
+The effect b of regressors r on x is solved by ridge regression of differences d, from one value or season to the next
+or from a local mean, whichever leaves least: trends and seasons of both would pass for an effect. The ridge has the
+least leave-one-out error. Candidates describe x - r b where that explains more than it costs (Akaike):
 
-What the effect explains of all differences d, the few holidays in the early part too, is the prior of candidates with it:
+    gain = flatness (ν + 1) / 2 Σ [log(1 + d² / ν s²) - log(1 + (d - r b)² / ν s²)] > known_cost · regressors
 
-    gain = flatness (ν + 1) / 2 Σ [log(1 + d² / ν s²) - log(1 + (d - r b)² / ν s²)],   s from the median of |d|
+s is 1.48 medians of |d|. x are values or their logarithms, whichever gain more.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from prophecy._arrays import Array, Indices, Mask
-from prophecy.forecasting.series import VALUES, Ahead, Candidate, Fitted, Scale, Series, logarithms
+from prophecy._arrays import Array, Mask
+from prophecy._forecast import PROBABILITIES
+from prophecy.forecasting.series import VALUES, Scale, Series, logarithms
 from prophecy.forecasting.settings import Settings
 
-if TYPE_CHECKING:
-    from prophecy.forecasting.mixture import Mixture
-
 SHOWN = 4  # regressors whose size is reported
-_SURE = 300.0  # nats: a prior that nothing outweighs and a float still holds
+_LOW, _MIDDLE, _HIGH = np.searchsorted(PROBABILITIES, [0.16, 0.5, 0.84])
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +47,12 @@ class Known:
         at = last + stride * np.arange(1 - samples, -(-ahead // stride) + 1)
         return Known(self.values[np.minimum(at, len(self.values) - 1)], self.names)
 
-    def latest(self, samples: int, ahead: int) -> Array:
-        """The last rows, each column less its mean over the past, 0 where missing."""
-        rows = self.values[-samples - ahead :]
-        past = rows[:samples]
+    def latest(self, ahead: int, samples: int | None = None) -> Array:
+        """The last rows, as many as samples or all, and those ahead; less the mean of the past, 0 where missing."""
+        rows = self.values if samples is None else self.values[-samples - ahead :]
+        past = rows[:-ahead]
         centre = np.array([np.nanmean(column) if np.isfinite(column).any() else 0.0 for column in past.T])
         return np.where(np.isfinite(rows), rows - centre, 0.0)
-
-    def past(self, ahead: int) -> Array:
-        """All rows but the last."""
-        return self.latest(len(self.values) - ahead, ahead)[:-ahead]
 
     @classmethod
     def of(cls, known: Any, time: int, horizon: int) -> Known:
@@ -87,126 +79,106 @@ def _numbered(count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """size: (regressors,); doubt: its covariance; gain: how many nats it explains."""
+    """size: (regressors,); doubt: its covariance; gain: nats. known: (time + horizon, regressors), on what scale."""
 
     size: Array
     doubt: Array
     gain: float
-
-    @classmethod
-    def none(cls, regressors: int) -> Effect:
-        return cls(np.zeros(regressors), np.zeros((regressors, regressors)), 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Adjusted:
-    """A candidate of what an effect leaves. known: (time, regressors)."""
-
-    effect: Effect
     known: Array
-    rest: Fitted
+    scale: Scale = VALUES
 
-    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> Ahead:
-        moved, times = self.known @ self.effect.size, np.arange(steps)
-        locations, deviations = self.rest.predictive(x - moved[: len(x)], seen, origins, steps)
-        ahead = np.minimum(origins[:, None] + times, len(moved) - 1)
-        if deviations is not None:
-            unsure = np.einsum("tr,rs,ts->t", self.known, self.effect.doubt, self.known)
-            deviations = np.sqrt(deviations**2 + unsure[ahead])
-        return np.asarray(locations + moved[ahead]), deviations
+    def without(self, series: Series) -> Series:
+        """The series without the effect."""
+        moved = self.known[: len(series.y)] @ self.size
+        return replace(series, y=self.scale.back(self.scale.of(series.y) - moved)) if self.size.any() else series
+
+    def back(self, grid: Array) -> Array:
+        """The effect ahead, added to quantiles (probabilities, horizon), which its doubt widens."""
+        if not self.size.any():
+            return grid
+        ahead, slope = self.known[-grid.shape[1] :], np.exp(-self.scale.log_slope(grid[_MIDDLE]))
+        doubt = np.sqrt(np.einsum("tr,rs,ts->t", ahead, self.doubt, ahead)) * slope
+        usual = np.maximum((grid[_HIGH] - grid[_LOW]) / 2, 1e-300)
+        wider = grid[_MIDDLE] + (grid - grid[_MIDDLE]) * np.hypot(1, doubt / usual)
+        moved = ahead @ self.size
+        return np.asarray(wider + moved if self.scale is VALUES else wider * np.exp(moved))
 
 
-def adjusted(some: Iterable[Candidate], series: Series, settings: Settings) -> Iterator[Candidate]:
-    """The same candidates with the regressors of the series, where their effect pays for itself."""
-    if series.known is None:
-        return
-    known = series.known
-
-    @cache
-    def effect(scale: Scale) -> Effect:
-        return solved(scale.of(series.y), series.seen, known[: len(series.y)], series.seasons, settings)
-
-    count, gain = known.shape[1], effect(VALUES).gain
-    for candidate in some:
-
-        def fit(x: Array, seen: Mask, steps: int, candidate: Candidate = candidate) -> Fitted | None:
-            found = effect(candidate.scale)
-            rest = candidate.fit(x - known[: len(x)] @ found.size, seen, steps) if found.size.any() else None
-            return None if rest is None else Adjusted(found, known, rest)
-
-        share = candidate.share * math.exp(min(gain, _SURE) - settings.known_cost * count)
-        yield replace(candidate, label=f"{candidate.label} with what is known", fit=fit, share=share, regressors=count)
+def chosen(series: Series, known: Array, settings: Settings) -> Effect:
+    """The effect of what is known, (time + horizon, regressors), on values or logarithms; 0 where it does not pay."""
+    scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
+    tried = [
+        replace(solved(scale.of(series.y), series.seen, known, series.seasons, settings), scale=scale)
+        for scale in scales
+    ]
+    return max(tried, key=lambda effect: effect.gain)
 
 
 def explained(raw: Array, known: Array, settings: Settings) -> Array:
-    """(time, variables): the effects on raw, NaN where missing, that pay for themselves; elsewhere 0."""
-    found = [solved(column, ~np.isnan(column), known, (), settings) for column in raw.T]
-    cost = settings.known_cost * known.shape[1]
-    return np.stack([known @ each.size * (each.gain > cost) for each in found], axis=1)
+    """(time, variables): the effects on raw, NaN where missing."""
+    past = known[: len(raw)]
+    return np.stack([past @ solved(x, ~np.isnan(x), known, (), settings).size for x in raw.T], axis=1)
 
 
 def solved(x: Array, seen: Mask, known: Array, seasons: Sequence[int], settings: Settings) -> Effect:
-    """The effect, from the differences that leave least; 0 where none is told."""
-    best = np.inf, Effect.none(known.shape[1])
-    for lag in (0, 1, *seasons):
-        if lag < len(x) // 3:
-            best = min(best, _effect(np.where(seen, x, np.nan), known, lag, settings), key=lambda each: each[0])
-    return best[1]
+    """The effect, from the differences that leave least; 0 where it does not pay."""
+    count = known.shape[1]
+    none = Effect(np.zeros(count), np.zeros((count, count)), 0.0, known)
+    x, lags = np.where(seen, x, np.nan), [lag for lag in (0, 1, *seasons) if lag < len(x) // 3]
+    tried = [each for lag in lags for each in _effects(x, known, lag, settings)]
+    best = min(tried, key=lambda each: each[0], default=(0.0, none))[1]
+    return best if best.gain > settings.known_cost * count else none
 
 
 def _differences(rows: Array, lag: int) -> Array:
-    """From `lag` rows before; with lag 0 from a local mean over an eighth of the rows (at least eight)."""
+    """From `lag` rows before; with lag 0 from the mean of as many rows before and after, an eighth of all at most (but
+    eight), so that a line leaves nothing."""
     if lag:
         return np.asarray(rows[lag:] - rows[:-lag])
-    window = np.ones(max(8, len(rows) // 8) | 1)
-    there = np.isfinite(rows)
-    around = slice(len(window) // 2, len(window) // 2 + len(rows))  # also where the window is the longer one
-    sums, counts = (np.convolve(each, window)[around] for each in (np.where(there, rows, 0.0), there.astype(float)))
+    there, at = np.isfinite(rows), np.arange(len(rows))
+    reach = np.minimum(max(4, len(rows) // 16), np.minimum(at, at[::-1]))
+    totals = [np.append(0.0, np.cumsum(each)) for each in (np.where(there, rows, 0.0), there)]
+    sums, counts = (total[at + reach + 1] - total[at - reach] for total in totals)
     return np.asarray(rows - sums / np.maximum(counts, 1))
 
 
-def _effect(x: Array, known: Array, lag: int, settings: Settings) -> tuple[float, Effect]:
-    """The least leave-one-out error, and the effect with the ridge that has it."""
-    target, source = _differences(x, lag), np.column_stack([_differences(each, lag) for each in known.T])
+def _effects(x: Array, known: Array, lag: int, settings: Settings) -> Iterator[tuple[float, Effect]]:
+    """The leave-one-out error and the effect of every ridge."""
+    past = known[: len(x)]
+    target, source = _differences(x, lag), np.column_stack([_differences(each, lag) for each in past.T])
     there = np.isfinite(target)
     source, target = source[there], target[there]
-    best = np.inf, Effect.none(known.shape[1])
-    size = np.sqrt(np.mean(source**2, axis=0)) if len(target) else np.zeros(known.shape[1])
-    scale = np.where(size > 1e-12 * np.max(size, initial=1e-300), size, np.inf)
-    if len(target) < 4 or not np.isfinite(scale).any():
-        return best
+    if len(target) < 4 or not source.any():
+        return
+    size = np.sqrt(np.mean(source**2, axis=0))
+    scale = np.where(size > 1e-12 * np.max(size), size, np.inf)
     left, power, right = np.linalg.svd(source / scale, full_matrices=False)
     low, high = np.log10(settings.readout_ridges)
     for ridge in 10.0 ** np.arange(low, high + 0.5) * len(target):
         shrunk = power**2 / (power**2 + ridge)
         off = (target - left @ (shrunk * (left.T @ target))) / np.maximum(1 - left**2 @ shrunk, 1e-6)
         loss = float(np.mean(off**2))
-        if loss < best[0]:
-            effect = right.T @ (power / (power**2 + ridge) * (left.T @ target)) / scale
-            doubt = loss * (right.T / (power**2 + ridge)) @ right / np.outer(scale, scale)
-            best = loss, Effect(effect, doubt, _gain(target, target - source @ effect, settings))
-    return best
+        effect = right.T @ (power / (power**2 + ridge) * (left.T @ target)) / scale
+        doubt = loss * (right.T / (power**2 + ridge)) @ right / np.outer(scale, scale)
+        yield loss, Effect(effect, doubt, _gain(target, target - source @ effect, settings), known)
 
 
 def _gain(before: Array, after: Array, settings: Settings) -> float:
-    """What is said at the top of differences before and after an effect is taken out."""
     usual, nu = 1.4826 * float(np.median(np.abs(before))) + 1e-300, settings.tails
     surprise = [float(np.log1p((each / usual) ** 2 / nu).sum()) for each in (before, after)]
     return settings.flatness * (nu + 1) / 2 * (surprise[0] - surprise[1])
 
 
-def known_note(beside: Known, mixtures: Sequence[Mixture], settings: Settings) -> str:
-    """Which regressors do what, largest first: as a share where logarithms have most of the weight."""
-    if max(mixture.weight(lambda one: one.regressors > 0) for mixture in mixtures) < 0.5:
-        return "What is known in advance was not used: it did not help in rolling forecasts."
-    found, said = [], []
-    for mixture in mixtures:
-        one, share = mixture.series, mixture.weight(lambda each: each.scale is not VALUES) > 0.5
-        scale, known = logarithms(one.sign) if share else VALUES, np.asarray(one.known)[: len(one.y)]
-        effect = solved(scale.of(one.y), one.seen, known, one.seasons, settings).size
-        found.append(np.abs(effect) * np.std(known, axis=0) * (np.std(one.y) if share else 1.0))
-        said.append([f"{100 * np.expm1(v):+.3g} %" if share else f"{v:+.3g}" for v in effect])
-    order = np.argsort(-np.max(found, axis=0))
-    parts = [f"{beside.names[i]} {', '.join(each[i] for each in said[:SHOWN])} per unit" for i in order[:SHOWN]]
-    more = f" and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
-    return f"Known in advance: {'; '.join(parts)}{more}."
+def known_note(beside: Known, effects: Sequence[Effect]) -> str:
+    """Which regressors do what, largest first; on logarithms as a share."""
+    found = [np.abs(effect.size) * np.std(effect.known, axis=0) * np.sqrt(effect.gain) for effect in effects]
+    if not np.any(found):
+        return "What is known in advance was not used: it explains too little."
+    order = np.argsort(-np.max(found, axis=0))[:SHOWN]
+    said = []
+    for i in order:
+        sizes = [(effect.scale is VALUES, effect.size[i]) for effect in effects[:SHOWN]]
+        shown = ", ".join(f"{v:+.3g}" if values else f"{100 * np.expm1(v):+.3g} %" for values, v in sizes)
+        said.append(f"{beside.names[i]} {shown} per unit")
+    more = f" and {len(beside.names) - SHOWN} more" if len(beside.names) > SHOWN else ""
+    return f"Known in advance: {'; '.join(said)}{more}."

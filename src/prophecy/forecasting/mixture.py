@@ -64,7 +64,7 @@ class Mixture:
         score = ndtri(_UPPER)[:, None]
         heavier = away / np.maximum(usual * score, _TINY)
         above = path + (1 - share) * away + share * size * np.expm1(score * own) * heavier
-        share = np.ones_like(share) if self.series.floor else share
+        share = share if sign < 0 or settings.negative else np.ones_like(share)
         below = path - (1 - share) * away - share * size * (1 - 1 / factor)
         return np.asarray(np.concatenate([below[::-1], path[None], above])[::sign] * sign)
 
@@ -76,8 +76,6 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     """The mixture of these parts; those without weight are not solved again."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
-    if series.known is not None:
-        parts = _with_regressors_or_without(parts, rolling, independent, settings)
     parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
     paths = np.stack([part.candidate.scale.back(at) for part, (at, _) in zip(parts, made, strict=True)])
@@ -93,15 +91,6 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     widths = shape * np.array([np.fmax.accumulate(each * deviation / np.maximum(shape, _TINY)) for each in at])
     widths += settings.interval_rounding * float(np.std(series.y))
     return Mixture(series, parts, ahead, path, errors, widths)
-
-
-def _with_regressors_or_without(
-    parts: list[Part], rolling: Rolling, independent: Array, settings: Settings
-) -> list[Part]:
-    """Those that have most of the weight: what does not help is not used at all."""
-    given = np.array([part.candidate.regressors > 0 for part in parts])
-    helps = weights(parts, rolling, independent, settings)[given].sum(axis=0).mean() > 0.5
-    return [part for part, with_it in zip(parts, given, strict=True) if with_it == helps]
 
 
 def _solved_again(

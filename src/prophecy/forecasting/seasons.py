@@ -56,8 +56,7 @@ def profile(x: Array, season: int, settings: Settings) -> Profile | None:
         squares = (left - means[phase]) ** 2
         usual = float(np.mean(weight * squares)) + 1e-300
         used, weight = weight, (settings.tails + 1) / (settings.tails + squares / usual)
-    noise = float(np.mean(np.bincount(phase, weights=used**2 * squares, minlength=season) / total**2))
-    noise *= len(left) / max(len(left) - season, 1)
+    noise = float(np.sum(used**2 * squares)) / max(len(left) - season, 1) * float(np.mean(count / total**2))
     means -= means.mean()
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
     return Profile(means * (1 - 1 / strength), strength) if strength > 1 else None

@@ -16,7 +16,7 @@ import numpy as np
 from prophecy._arrays import Array
 from prophecy.forecasting import seasons, systems
 from prophecy.forecasting.calibration import between, dependence, upper_quantiles
-from prophecy.forecasting.known import Known, known_note
+from prophecy.forecasting.known import Known, chosen, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
 from prophecy.forecasting.scorer import Part, Rolling, roll, roll_jointly, weights
@@ -46,30 +46,27 @@ class Solution:
     point: Array | None = None  # (steps, varying variables): the trajectory of a law; the median elsewhere
 
 
-def solve(
-    context: Context,
-    steps: int,
-    season: object,
-    settings: Settings,
-    beside: Known | None = None,
-    unbounded: bool = False,
-) -> Solution:
+def solve(context: Context, steps: int, season: object, settings: Settings, beside: Known | None = None) -> Solution:
     """The law that explains the context, or the mixture of all candidates. Readouts follow an exact law of waves to
     rounding, which no integrator does: it gives the equations of their mixture."""
     law = _law(context, steps, settings)
     if law is not None and not (law.exact and law.system is not None and law.system.second):
         return followed(context, law, settings)
-    apart = None if law is not None else _without_noise(context, steps, season, settings, unbounded)
+    apart = None if law is not None else _without_noise(context, steps, season, settings)
     if apart is not None:
         return apart
-    columns = _columns(context, steps, season, settings, beside, unbounded)
+    columns = _columns(context, steps, season, settings)
+    effects = []
+    if beside is not None:
+        effects = [chosen(column, beside.latest(steps, len(column.y)), settings) for column in columns]
+        columns = [effect.without(column) for effect, column in zip(effects, columns, strict=True)]
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
     values = np.ascontiguousarray(context.values[-len(known) :])
     parts = [roll(column, rolling, settings) for column in columns]
     scouts: list[list[Part]] = [[] for _ in columns]
-    if len(known) >= settings.least:
+    if len(known) >= settings.least and not any(effect.size.any() for effect in effects):
         scouts = roll_jointly(systems.scouts(context, settings), values, context.units, columns, rolling, settings)
     further = any(
         _leads([*some, *more], column, rolling, settings)
@@ -85,7 +82,8 @@ def solve(
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(columns, mixtures, settings)
     if beside is not None:
-        solution = replace(solution, notes=(*solution.notes, known_note(beside, mixtures, settings)))
+        grid = np.stack([effect.back(solution.quantiles[:, :, v]) for v, effect in enumerate(effects)], axis=2)
+        solution = replace(solution, quantiles=grid, notes=(*solution.notes, known_note(beside, effects)))
     if law is None:
         return solution
     rounding = settings.interval_rounding * context.units.scale[0]
@@ -122,9 +120,7 @@ def _law(context: Context, steps: int, settings: Settings) -> Decided | None:
         return None
 
 
-def _without_noise(
-    context: Context, steps: int, season: object, settings: Settings, unbounded: bool
-) -> Solution | None:
+def _without_noise(context: Context, steps: int, season: object, settings: Settings) -> Solution | None:
     """A law of the columns that are not mostly noise, and those on their own: one that has nothing to do with the
     others does not cost these their law."""
     from prophecy.laws.weak_form import roughness
@@ -138,7 +134,7 @@ def _without_noise(
     decided = _law(rest, steps, settings)
     if decided is None or decided.system is None:
         return None
-    law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings, None, unbounded)
+    law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings)
     grid = np.empty((*law.quantiles.shape[:2], len(noise)))
     next_step, between, point = np.empty((steps - 1, len(noise))), np.eye(len(noise)), np.empty(grid.shape[1:])
     for one, there in ((law, ~noise), (other, noise)):
@@ -173,9 +169,7 @@ def _hidden(
     return hidden_law.decide(context, steps, settings, further)
 
 
-def _columns(
-    context: Context, steps: int, season: object, settings: Settings, beside: Known | None, unbounded: bool
-) -> list[Series]:
+def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
     stride = context.stride
     given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
@@ -187,8 +181,7 @@ def _columns(
     found = []
     for v, some in zip(varying, periods, strict=True):
         y, seen = np.ascontiguousarray(thinned[-latest:, v]), context.seen[-latest:, v]
-        known = None if beside is None else beside.latest(len(y), steps)
-        found.append(Series(y, seen, some, steps, known, unbounded))
+        found.append(Series(y, seen, some, steps))
     return found
 
 
