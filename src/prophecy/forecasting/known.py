@@ -96,10 +96,10 @@ class Effect:
         """The effect ahead, added to quantiles (probabilities, horizon), which its doubt widens."""
         if not self.size.any():
             return grid
-        ahead, slope = self.known[-grid.shape[1] :], np.exp(-self.scale.log_slope(grid[_MIDDLE]))
-        doubt = np.sqrt(np.einsum("tr,rs,ts->t", ahead, self.doubt, ahead)) * slope
-        usual = np.maximum((grid[_HIGH] - grid[_LOW]) / 2, 1e-300)
-        wider = grid[_MIDDLE] + (grid - grid[_MIDDLE]) * np.hypot(1, doubt / usual)
+        ahead, middle = self.known[-grid.shape[1] :], grid[_MIDDLE]
+        doubt = np.sqrt(np.einsum("tr,rs,ts->t", ahead, self.doubt, ahead))
+        doubt *= 1.0 if self.scale is VALUES else np.abs(middle)
+        wider = middle + (grid - middle) * np.hypot(1, 2 * doubt / np.maximum(grid[_HIGH] - grid[_LOW], 1e-300))
         moved = ahead @ self.size
         return np.asarray(wider + moved if self.scale is VALUES else wider * np.exp(moved))
 
