@@ -6,7 +6,7 @@ least leave-one-out error. Candidates describe x - r b where that explains more 
 
     gain = flatness (ν + 1) / 2 Σ [log(1 + d² / ν s²) - log(1 + (d - r b)² / ν s²)] > known_cost · regressors
 
-s is 1.48 medians of |d|. x are values or their logarithms, whichever gain more.
+s is 1.48 medians of |d|, the mean where most are 0. x are values or their logarithms.
 """
 
 from __future__ import annotations
@@ -87,10 +87,12 @@ class Effect:
     known: Array
     scale: Scale = VALUES
 
+    def rest(self, y: Array) -> Array:
+        """What the effect leaves of the past, on the scale."""
+        return np.asarray(self.scale.of(y) - self.known[: len(y)] @ self.size)
+
     def without(self, series: Series) -> Series:
-        """The series without the effect."""
-        moved = self.known[: len(series.y)] @ self.size
-        return replace(series, y=self.scale.back(self.scale.of(series.y) - moved)) if self.size.any() else series
+        return replace(series, y=self.scale.back(self.rest(series.y))) if self.size.any() else series
 
     def back(self, grid: Array) -> Array:
         """The effect ahead, added to quantiles (probabilities, horizon), which its doubt widens."""
@@ -105,13 +107,16 @@ class Effect:
 
 
 def chosen(series: Series, known: Array, settings: Settings) -> Effect:
-    """The effect of what is known, (time + horizon, regressors), on values or logarithms; 0 where it does not pay."""
+    """The effect of what is known, (time + horizon, regressors), on values or on logarithms, whichever leave smaller
+    changes for their slope; 0 where it does not pay."""
     scales = (VALUES, logarithms(series.sign)) if series.sign else (VALUES,)
-    tried = [
-        replace(solved(scale.of(series.y), series.seen, known, series.seasons, settings), scale=scale)
-        for scale in scales
-    ]
-    return max(tried, key=lambda effect: effect.gain)
+    found = [(solved(scale.of(series.y), series.seen, known, series.seasons, settings), scale) for scale in scales]
+
+    def likelihood(effect: Effect) -> float:
+        change = np.abs(np.diff(effect.rest(series.y))).mean()
+        return float(np.mean(effect.scale.log_slope(series.y)) - np.log(change + 1e-300))
+
+    return max((replace(effect, scale=scale) for effect, scale in found), key=likelihood)
 
 
 def explained(raw: Array, known: Array, settings: Settings) -> Array:
@@ -164,7 +169,8 @@ def _effects(x: Array, known: Array, lag: int, settings: Settings) -> Iterator[t
 
 
 def _gain(before: Array, after: Array, settings: Settings) -> float:
-    usual, nu = 1.4826 * float(np.median(np.abs(before))) + 1e-300, settings.tails
+    size, nu = np.abs(before), settings.tails
+    usual = float(1.4826 * np.median(size) or np.mean(size)) + 1e-300
     surprise = [float(np.log1p((each / usual) ** 2 / nu).sum()) for each in (before, after)]
     return settings.flatness * (nu + 1) / 2 * (surprise[0] - surprise[1])
 
@@ -174,9 +180,8 @@ def known_note(beside: Known, effects: Sequence[Effect]) -> str:
     found = [np.abs(effect.size) * np.std(effect.known, axis=0) * np.sqrt(effect.gain) for effect in effects]
     if not np.any(found):
         return "What is known in advance was not used: it explains too little."
-    order = np.argsort(-np.max(found, axis=0))[:SHOWN]
     said = []
-    for i in order:
+    for i in np.argsort(-np.max(found, axis=0))[:SHOWN]:
         sizes = [(effect.scale is VALUES, effect.size[i]) for effect in effects[:SHOWN]]
         shown = ", ".join(f"{v:+.3g}" if values else f"{100 * np.expm1(v):+.3g} %" for values, v in sizes)
         said.append(f"{beside.names[i]} {shown} per unit")
