@@ -211,7 +211,7 @@ def test_a_trend_is_said_only_where_the_path_goes_farther_than_it_may_be_off():
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e-90, 1e90])
 def test_the_unit_of_a_series_does_not_matter(size):
     series = 3 + np.random.default_rng(2).standard_normal(60)
-    one, other = forecast(series, 5), forecast(size * series, 5, bounds=(None, 100 * size))
+    one, other = (forecast(by * series, 5, bounds=(None, 100 * by)) for by in (1, size))
     for a, b in ((one.point, other.point), (one.lower, other.lower), (one.upper, other.upper)):
         np.testing.assert_allclose(b / size, a, rtol=1e-6)
 

@@ -28,7 +28,7 @@ _LOW, _MIDDLE, _HIGH = np.searchsorted(PROBABILITIES, [0.16, 0.5, 0.84])
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Regressors over past and future, (time + horizon, regressors), with names for `explain`."""
+    """Regressors over past and future, (time + horizon, regressors), with their names if they have any."""
 
     values: Array
     names: tuple[str, ...]
@@ -36,23 +36,18 @@ class Known:
     @property
     def plain(self) -> tuple[str, ...]:
         """Names for equations: u, or u1, u2, …, where none were given."""
-        count = len(self.names)
-        if self.names != _numbered(count):
-            return self.names
-        return ("u",) if count == 1 else tuple(f"u{i + 1}" for i in range(count))
+        count = self.values.shape[1]
+        return self.names or (("u",) if count == 1 else tuple(f"u{i + 1}" for i in range(count)))
 
-    def thinned(self, samples: int, ahead: int, stride: int) -> Known:
-        """At the last `samples` moments, `stride` rows apart, and those after them up to the last `ahead` rows."""
+    def latest(self, ahead: int, samples: int | None = None, stride: int = 1) -> Known:
+        """At the last `samples` moments, `stride` rows apart, and at those ahead; less the mean of the past, 0 where
+        missing."""
         last = len(self.values) - ahead - 1
-        at = last + stride * np.arange(1 - samples, -(-ahead // stride) + 1)
-        return Known(self.values[np.minimum(at, len(self.values) - 1)], self.names)
-
-    def latest(self, ahead: int, samples: int | None = None) -> Array:
-        """The last rows, as many as samples or all, and those ahead; less the mean of the past, 0 where missing."""
-        rows = self.values if samples is None else self.values[-samples - ahead :]
-        past = rows[:-ahead]
+        at = last + stride * np.arange(1 - (samples or last + 1), -(-ahead // stride) + 1)
+        rows = self.values[np.minimum(at, last + ahead)]
+        past = rows[at <= last]
         centre = np.array([np.nanmean(column) if np.isfinite(column).any() else 0.0 for column in past.T])
-        return np.where(np.isfinite(rows), rows - centre, 0.0)
+        return Known(np.where(np.isfinite(rows), rows - centre, 0.0), self.names)
 
     @classmethod
     def of(cls, known: Any, time: int, horizon: int) -> Known:
@@ -70,11 +65,7 @@ class Known:
             row = int(np.argwhere(~np.isfinite(values[time:]))[0, 0])
             raise ValueError(f"known is missing {row + 1} steps ahead; it must be given over the whole horizon")
         values = np.where(np.isfinite(values), values, np.nan)
-        return cls(values, tuple(names) or _numbered(values.shape[1]))
-
-
-def _numbered(count: int) -> tuple[str, ...]:
-    return tuple(f"regressor {i + 1}" for i in range(count))
+        return cls(values, tuple(names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,21 +149,16 @@ def _effects(x: Array, known: Array, lag: int, settings: Settings) -> Iterator[t
     size = np.sqrt(np.mean(source**2, axis=0))
     scale = np.where(size > 1e-12 * np.max(size), size, np.inf)
     left, power, right = np.linalg.svd(source / scale, full_matrices=False)
-    low, high = np.log10(settings.readout_ridges)
+    (low, high), nu = np.log10(settings.readout_ridges), settings.tails
+    usual = float(1.4826 * np.median(np.abs(target)) or np.mean(np.abs(target))) + 1e-300
     for ridge in 10.0 ** np.arange(low, high + 0.5) * len(target):
         shrunk = power**2 / (power**2 + ridge)
         off = (target - left @ (shrunk * (left.T @ target))) / np.maximum(1 - left**2 @ shrunk, 1e-6)
         loss = float(np.mean(off**2))
         effect = right.T @ (power / (power**2 + ridge) * (left.T @ target)) / scale
         doubt = loss * (right.T / (power**2 + ridge)) @ right / np.outer(scale, scale)
-        yield loss, Effect(effect, doubt, _gain(target, target - source @ effect, settings), known)
-
-
-def _gain(before: Array, after: Array, settings: Settings) -> float:
-    size, nu = np.abs(before), settings.tails
-    usual = float(1.4826 * np.median(size) or np.mean(size)) + 1e-300
-    surprise = [float(np.log1p((each / usual) ** 2 / nu).sum()) for each in (before, after)]
-    return settings.flatness * (nu + 1) / 2 * (surprise[0] - surprise[1])
+        surprise = [np.log1p((each / usual) ** 2 / nu).sum() for each in (target, target - source @ effect)]
+        yield loss, Effect(effect, doubt, settings.flatness * (nu + 1) / 2 * float(surprise[0] - surprise[1]), known)
 
 
 def known_note(beside: Known, effects: Sequence[Effect]) -> str:
@@ -184,6 +170,6 @@ def known_note(beside: Known, effects: Sequence[Effect]) -> str:
     for i in np.argsort(-np.max(found, axis=0))[:SHOWN]:
         sizes = [(effect.scale is VALUES, effect.size[i]) for effect in effects[:SHOWN]]
         shown = ", ".join(f"{v:+.3g}" if values else f"{100 * np.expm1(v):+.3g} %" for values, v in sizes)
-        said.append(f"{beside.names[i]} {shown} per unit")
-    more = f" and {len(beside.names) - SHOWN} more" if len(beside.names) > SHOWN else ""
+        said.append(f"{beside.names[i] if beside.names else f'regressor {i + 1}'} {shown} per unit")
+    more = f" and {len(found[0]) - SHOWN} more" if len(found[0]) > SHOWN else ""
     return f"Known in advance: {'; '.join(said)}{more}."

@@ -81,8 +81,9 @@ def _wild(x: Array, settings: Settings) -> Mask:
             wild[t] = stayed <= wild.sum()
         if wild[t]:
             past[t], off[t] = path[0], abs(z[t] - path[0])
-    for start, end in _runs(wild | built):
-        wild[start:end] &= not built[start:end].any()
+    marked = wild | built
+    run = np.cumsum(marked & ~np.append(False, marked[:-1]))  # which stretch of them
+    wild &= ~np.isin(run, run[built])
     usual = off[off <= far].max(initial=0.0)
     for t in sorted(np.nonzero(wild)[0], key=lambda t: off[t]):
         if off[t] > settings.outlier_gap * usual:
@@ -103,11 +104,6 @@ def _autoregression(z: Array, lags: int) -> tuple[Array, Array, float]:
         usual = 1.4826 * float(np.median(left))
         used = left <= _TRIMMED * usual + 1e-300
     return np.asarray(phi), np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
-
-
-def _runs(marked: Mask) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _path(phi: Array, past: Array, t: int, first: float) -> Array:

@@ -49,14 +49,15 @@ def profile(x: Array, season: int, settings: Settings) -> Profile | None:
     count = np.bincount(phase, minlength=season)
     if (count == 0).any() or not np.isfinite(left).all():
         return None
-    weight = np.ones(len(left))
+    weight, nu = np.ones(len(left)), settings.tails
     for _ in range(_ROUNDS):
         total = np.bincount(phase, weights=weight, minlength=season)
         means = np.bincount(phase, weights=weight * left, minlength=season) / total
-        squares = (left - means[phase]) ** 2
-        usual = float(np.mean(weight * squares)) + 1e-300
-        used, weight = weight, (settings.tails + 1) / (settings.tails + squares / usual)
-    noise = float(np.sum(used**2 * squares)) / max(len(left) - season, 1) * float(np.mean(count / total**2))
+        off = left - means[phase]
+        squares = off**2 / (float(np.mean(weight * off**2)) + 1e-300)
+        weight = (nu + 1) / (nu + squares)
+    bend = float(np.mean(weight * (nu - squares) / (nu + squares)))  # the slope of weight · off, as in M-estimates
+    noise = float(np.sum((weight * off) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count)) / bend**2
     means -= means.mean()
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
     return Profile(means * (1 - 1 / strength), strength) if strength > 1 else None

@@ -58,7 +58,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     columns = _columns(context, steps, season, settings)
     effects = []
     if beside is not None:
-        effects = [chosen(column, beside.latest(steps, len(column.y)), settings) for column in columns]
+        effects = [chosen(column, beside.values[-len(column.y) - steps :], settings) for column in columns]
         columns = [effect.without(column) for effect, column in zip(effects, columns, strict=True)]
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
