@@ -45,17 +45,14 @@ class Known:
         last = len(self.values) - ahead - 1
         at = last + stride * np.arange(1 - (samples or last + 1), -(-ahead // stride) + 1)
         rows = self.values[np.minimum(at, last + ahead)]
-        past = rows[at <= last]
-        centre = np.array([np.nanmean(column) if np.isfinite(column).any() else 0.0 for column in past.T])
+        centre = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in rows[at <= last].T])
         return Known(np.where(np.isfinite(rows), rows - centre, 0.0), self.names)
 
     @classmethod
     def of(cls, known: Any, time: int, horizon: int) -> Known:
         """Checked: one row for each value and each step ahead, none of those ahead missing."""
-        names: Sequence[str] = ()
-        if isinstance(known, Known):
-            known, names = known.values, known.names
-        values = np.asarray(known, dtype=np.float64)
+        given, names = (known.values, known.names) if isinstance(known, Known) else (known, ())
+        values = np.asarray(given, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != time + horizon:
             raise ValueError(
@@ -64,8 +61,7 @@ class Known:
         if not np.isfinite(values[time:]).all():
             row = int(np.argwhere(~np.isfinite(values[time:]))[0, 0])
             raise ValueError(f"known is missing {row + 1} steps ahead; it must be given over the whole horizon")
-        values = np.where(np.isfinite(values), values, np.nan)
-        return cls(values, tuple(names))
+        return cls(np.where(np.isfinite(values), values, np.nan), names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +100,15 @@ def chosen(series: Series, known: Array, settings: Settings) -> Effect:
     found = [(solved(scale.of(series.y), series.seen, known, series.seasons, settings), scale) for scale in scales]
 
     def likelihood(effect: Effect) -> float:
-        change = np.abs(np.diff(effect.rest(series.y))).mean()
-        return float(np.mean(effect.scale.log_slope(series.y)) - np.log(change + 1e-300))
+        change = np.abs(np.diff(effect.rest(series.y))).mean() + 1e-300
+        return float(np.mean(effect.scale.log_slope(series.y)) - np.log(change))
 
     return max((replace(effect, scale=scale) for effect, scale in found), key=likelihood)
 
 
 def explained(raw: Array, known: Array, settings: Settings) -> Array:
     """(time, variables): the effects on raw, NaN where missing."""
-    past = known[: len(raw)]
-    return np.stack([past @ solved(x, ~np.isnan(x), known, (), settings).size for x in raw.T], axis=1)
+    return np.stack([known[: len(raw)] @ solved(x, ~np.isnan(x), known, (), settings).size for x in raw.T], axis=1)
 
 
 def solved(x: Array, seen: Mask, known: Array, seasons: Sequence[int], settings: Settings) -> Effect:
@@ -140,8 +135,7 @@ def _differences(rows: Array, lag: int) -> Array:
 
 def _effects(x: Array, known: Array, lag: int, settings: Settings) -> Iterator[tuple[float, Effect]]:
     """The leave-one-out error and the effect of every ridge."""
-    past = known[: len(x)]
-    target, source = _differences(x, lag), np.column_stack([_differences(each, lag) for each in past.T])
+    target, source = _differences(x, lag), np.column_stack([_differences(each, lag) for each in known[: len(x)].T])
     there = np.isfinite(target)
     source, target = source[there], target[there]
     if len(target) < 4 or not source.any():
@@ -166,10 +160,11 @@ def known_note(beside: Known, effects: Sequence[Effect]) -> str:
     found = [np.abs(effect.size) * np.std(effect.known, axis=0) * np.sqrt(effect.gain) for effect in effects]
     if not np.any(found):
         return "What is known in advance was not used: it explains too little."
-    said = []
-    for i in np.argsort(-np.max(found, axis=0))[:SHOWN]:
-        sizes = [(effect.scale is VALUES, effect.size[i]) for effect in effects[:SHOWN]]
-        shown = ", ".join(f"{v:+.3g}" if values else f"{100 * np.expm1(v):+.3g} %" for values, v in sizes)
-        said.append(f"{beside.names[i] if beside.names else f'regressor {i + 1}'} {shown} per unit")
+    names = beside.names or [f"regressor {i + 1}" for i in range(len(found[0]))]
+    sizes = [
+        [f"{v:+.3g}" if one.scale is VALUES else f"{100 * np.expm1(v):+.3g} %" for v in one.size] for one in effects
+    ]
+    order = np.argsort(-np.max(found, axis=0))[:SHOWN]
+    said = [f"{names[i]} {', '.join(each[i] for each in sizes[:SHOWN])} per unit" for i in order]
     more = f" and {len(found[0]) - SHOWN} more" if len(found[0]) > SHOWN else ""
     return f"Known in advance: {'; '.join(said)}{more}."

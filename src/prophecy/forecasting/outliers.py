@@ -6,8 +6,7 @@ the others and by more than a spread of the series, and most of the next few val
 without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and so is a peak
 that builds up or fades over several values. The newest value has nothing after it: it is believed if earlier jumps of
 its size stayed more often than they went. Of positive series wild values are wild among the logarithms too. What
-regressors explain is no outlier: their effects are taken out before, solved once from all values and once without those
-that are wild then.
+regressors explain is no outlier: effects are taken out, solved from all values, then without those that are wild.
 """
 
 import numpy as np
@@ -23,13 +22,9 @@ _NEXT = 3  # values that confirm or deny a jump
 
 def outliers(raw: Array, settings: Settings, known: Array | None = None) -> Mask:
     """Which values of (time, variables), NaN where missing, are set aside. known: (time, regressors)."""
-    if known is None:
-        return _outliers(raw, settings)
-    wild = _outliers(raw - explained(raw, known, settings), settings)
-    return _outliers(raw - explained(np.where(wild, np.nan, raw), known, settings), settings) if wild.any() else wild
-
-
-def _outliers(raw: Array, settings: Settings) -> Mask:
+    if known is not None:
+        wild = outliers(raw - explained(raw, known, settings), settings)
+        raw = raw - explained(np.where(wild, np.nan, raw), known, settings)
     found = np.zeros(raw.shape, dtype=np.bool_)
     for variable, column in enumerate(raw.T):
         place = np.nonzero(~np.isnan(column))[0]

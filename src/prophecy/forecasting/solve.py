@@ -56,10 +56,8 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     if apart is not None:
         return apart
     columns = _columns(context, steps, season, settings)
-    effects = []
-    if beside is not None:
-        effects = [chosen(column, beside.values[-len(column.y) - steps :], settings) for column in columns]
-        columns = [effect.without(column) for effect, column in zip(effects, columns, strict=True)]
+    effects = [chosen(each, beside.values[-len(each.y) - steps :], settings) for each in columns] if beside else []
+    columns = [effect.without(each) for effect, each in zip(effects, columns, strict=False)] or columns
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
