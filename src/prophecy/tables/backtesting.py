@@ -172,7 +172,8 @@ def backtest_sources(
         except ValueError as error:
             short[name] = str(error)
     if not plan:
-        raise ValueError("; ".join(f"series {name!r}: {error}" if name else error for name, error in short.items()))
+        name, wrong = next(iter(short.items()))
+        raise ValueError(wrong if name == "" else f"series {name!r}: {wrong}")
     tasks = [asked.task(sources[name], cut) for name, cuts in plan.items() for cut in cuts]
     from prophecy.forecasting.batch import in_order
 
