@@ -46,8 +46,7 @@ class Mixture:
         return sorted((pair for pair in found if pair[0] > _SMALL), key=lambda pair: -pair[0])
 
     def quantiles(self, settings: Settings) -> Array:
-        """(probabilities, horizon). Of values with one sign, steps from the path are taken in logarithms as far as
-        candidates of logarithms count, and all those towards a zero that is a bound."""
+        """(probabilities, horizon). Steps are logarithmic as far as such candidates count; towards a floor at 0, all."""
         rest = resting(self.series, settings)
         if rest is not None and self.rare(settings):
             return rare_quantiles(self.series, rest, self.path, settings)
