@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,8 +91,7 @@ class Try(NamedTuple):
 def attempt(target: Target, wait: float) -> Try | None:
     """None where the work was done before Ctrl-C came."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    usual = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
-    process = subprocess.Popen(target.command, **pipes, text=True, start_new_session=True, preexec_fn=usual)  # type: ignore[call-overload]
+    process = subprocess.Popen(target.command, **pipes, text=True, start_new_session=True)  # type: ignore[call-overload]
     assert process.stdout is not None
     if target.ready:
         process.stdout.readline()
@@ -151,18 +151,24 @@ def load(processes: int) -> Iterator[None]:
             process.wait()
 
 
+def tried(target: Target, tries: int, seed: str) -> list[Try | None]:
+    rng = random.Random(seed)
+    return [attempt(target, rng.uniform(0, target.within)) for _ in range(tries)]
+
+
 def measured(asked: Options) -> Result:
-    rng, found = random.Random(asked.seed), {}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and all it starts, ignore it
+    found = {}
     with tempfile.TemporaryDirectory() as root:
         package, one, other = (Path(root, name) for name in ("package", "one", "other"))
         for folder in (package, one, other):
             folder.mkdir()
         python = environment(package)  # an editable install asks ninja at every import, a child that Ctrl-C stops too
         chosen = {name: t for name, t in targets(one, python).items() if not asked.only or name in asked.only}
-        with load(asked.load):
-            for name, target in chosen.items():
-                tries = [attempt(target, rng.uniform(0, target.within)) for _ in range(asked.tries)]
-                found[name] = summary(target, tries)
+        with load(asked.load), ThreadPoolExecutor(len(chosen)) as pool:  # all at once, as load for each other
+            tries = {name: pool.submit(tried, t, asked.tries, f"{asked.seed} {name}") for name, t in chosen.items()}
+            for name, made in tries.items():
+                found[name] = summary(chosen[name], made.result())
                 print(name, found[name], flush=True)
         for name, target in chosen.items():
             if target.resumed is not None:

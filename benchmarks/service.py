@@ -3,12 +3,14 @@
 Client and server share the machine. Each rate stands beside the ceiling of the same run: the same batches handed to a
 `Fleet` without HTTP. Latencies are from sending a request to having its whole answer. "db" waits for the disk (SQLite,
 synchronous=FULL) before it answers. Load: four clients, 5 000 series in all; --old names the interpreter of an
-environment with an earlier version, which takes turns. A hostile client sends besides, and only the four are timed.
+environment with an earlier version, which takes turns. A hostile client sends besides, from a process of its own, so
+that what it takes to write its bodies is not timed with the four.
 """
 
 import contextlib
 import http.client
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -156,9 +158,9 @@ def single(seconds: float, path: Path, count: int) -> Result:
     return {"clients": count, "values_a_second": len(every) / seconds, "milliseconds": quantiles(every)}
 
 
-def hostile(running: Service, over: threading.Event, codes: Counter[str]) -> None:
+def hostile(running: Service, over: Any, told: Any) -> None:
     """Everything a client may send that costs much or is wrong, one after another, on series of its own."""
-    rng, n = np.random.default_rng(1), 0
+    rng, n, codes = np.random.default_rng(1), 0, Counter[str]()
     bare: list[socket.socket] = []
     while not over.is_set():
         n, client = n + 1, Client(running)
@@ -180,9 +182,11 @@ def hostile(running: Service, over: threading.Event, codes: Counter[str]) -> Non
         for one in bare[:-300]:
             one.close()
         del bare[:-300]
+    told.put(codes)
 
 
 def loaded(seconds: float, folder: Path, old: str | None, with_hostile: bool) -> Result:
+    fork = multiprocessing.get_context("fork")
     pythons = {"now": sys.executable} | ({} if old is None else {"before": old})
     with contextlib.ExitStack() as stack:
         services = {
@@ -193,14 +197,15 @@ def loaded(seconds: float, folder: Path, old: str | None, with_hostile: bool) ->
         before, codes = {name: running.seconds() for name, running in services.items()}, Counter[str]()
         every: dict[str, list[float]] = {name: [] for name in services}
         for name in [*pythons] * 4:
-            over = threading.Event()
-            enemy = threading.Thread(target=hostile, args=(services[name], over, codes))
+            over, told = fork.Event(), fork.SimpleQueue()
+            enemy = fork.Process(target=hostile, args=(services[name], over, told))
             if with_hostile and name == "now":
                 enemy.start()
             together(clients[name], seconds / 4)
             every[name] += [took for client in clients[name] for took in client.times]
             over.set()
-            if enemy.ident is not None:
+            if enemy.pid is not None:
+                codes.update(told.get())
                 enemy.join()
         found: Result = {
             name: {

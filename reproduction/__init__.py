@@ -24,3 +24,5 @@ must load with numpy and scipy alone. Pieces are cached under a key made of the 
 code that the page's computation reaches (`keys` finds it) and of the files named in `data`. Results that need a GPU are
 made by `reproduction.trained`.
 """
+
+STOPPED = "Stopped. What was finished is kept; run the same command again to go on."

@@ -7,11 +7,9 @@ import typer
 from rich.console import Console
 
 from prophecy import _interrupts, _machine, _workers
-from reproduction import registry, runner
+from reproduction import STOPPED, registry, runner
 from reproduction.framework import Ask, Experiment
 from reproduction.progress import Estimate, Lines
-
-STOPPED = "Stopped. What was finished is kept; run the same command again to go on."
 
 
 def reproduce(
@@ -36,8 +34,7 @@ def reproduce(
             raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
         ask = Ask(functions=functions, seed=seed, device=device, full=full)
         workers = jobs if jobs is not None else _machine.cores()
-        with _interrupts.last_words(lambda: STOPPED):
-            report = _run(registry.choose(names or []), ask, out, workers, console)
+        report = _run(registry.choose(names or []), ask, out, workers, console)
     except (ValueError, OSError, ModuleNotFoundError, _workers.WorkerDied) as error:
         errors.print(f"reproduction: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error

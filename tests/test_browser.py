@@ -286,6 +286,16 @@ def test_a_keyed_table_is_asked_about_and_becomes_a_series_for_each_key(service,
     shot(page, f"keyed {screen}")
 
 
+def test_rows_that_come_again_in_another_piece_of_a_file_are_dropped_and_said(service, visit, tmp_path):
+    file = tmp_path / "overlap.csv"
+    rows = [f"{np.datetime64('2024-01-01') + np.timedelta64(k, 'm')},{k * k % 97}" for k in range(50_000)]
+    file.write_text("\n".join(["time,overlap", *rows, *rows[:700]]) + "\n")
+    page = visit(service)
+    page.set_input_files("#file", file)
+    expect(page.locator("#dropped")).to_contain_text("of 1 series (700 exact duplicates dropped)", timeout=PATIENCE)
+    assert "late" not in page.locator("#dropped").inner_text()
+
+
 @pytest.mark.parametrize(("screen", "options"), SCREENS, ids=[name for name, _ in SCREENS])
 def test_epochs_are_dates_and_a_question_can_be_left(service, visit, tmp_path, screen, options):
     tag = screen.replace(" ", "")

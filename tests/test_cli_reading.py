@@ -217,7 +217,7 @@ def test_a_header_longer_than_any_buffer_is_a_header(tmp_path):
 def test_numbers_that_could_be_either_are_said(tmp_path):
     values, _, table = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"))
     assert same(values["a"], [1.234, 5.678])
-    assert "'1,234' is read as 1.234; if it is 1234, --decimal '.'" in table.notes
+    assert "'1,234' is read as 1.234; if it is 1234, use --decimal '.'" in table.notes
     values, _, _ = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"), decimal=".")
     assert same(values["a"], [1234, 5678])
     values, _, table = read(written(tmp_path, "a;b\n1,234;0,5\n5,678;1,25\n"))
@@ -228,10 +228,10 @@ def test_numbers_that_could_be_either_are_said(tmp_path):
 def test_points_that_could_be_either_are_thousands_beside_german_dates_and_said(tmp_path):
     values, _, table = read(written(tmp_path, "zeit;v\n01.07.2016 00:00;1.334\n01.07.2016 01:00;2.871\n"))
     assert same(values["v"], [1334, 2871])
-    assert "'1.334' is read as 1334; if it is 1.334, --decimal '.'" in table.notes
+    assert "'1.334' is read as 1334; if it is 1.334, use --decimal '.'" in table.notes
     values, _, table = read(written(tmp_path, "zeit;v\n2016-07-01;1.334\n2016-07-02;2.871\n"))
     assert same(values["v"], [1.334, 2.871])
-    assert "'1.334' is read as 1.334; if it is 1334, --decimal ','" in table.notes
+    assert "'1.334' is read as 1.334; if it is 1334, use --decimal ','" in table.notes
 
 
 def test_day_and_month_that_cannot_be_told_are_refused_until_said(tmp_path):
@@ -277,7 +277,7 @@ def test_json_lines_with_nested_keys(tmp_path):
     values, times, table = read(written(tmp_path, "\n".join(map(json.dumps, rows)), "x.jsonl"))
     assert same(values["sensor.temp"], [0, 0.5, np.nan, 1.5, 2])
     assert times[3] == np.datetime64("2024-01-01T03")
-    assert table.names == ("at", "sensor.temp", "sensor.id")
+    assert table.layout.names == ("at", "sensor.temp", "sensor.id")
     values, _, _ = read(written(tmp_path, json.dumps(rows), "x.json"))
     assert same(values["sensor.temp"], [0, 0.5, np.nan, 1.5, 2])
 

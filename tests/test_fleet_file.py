@@ -539,6 +539,32 @@ def test_every_state_that_a_forged_clock_leads_to_loads_again(dt, steps):
             stream = Single(stream.state())
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["UPDATE sqlite_sequence SET seq = 9007199254740992 WHERE name = 'streams'"],
+        [
+            "DELETE FROM log",
+            "UPDATE facts SET value = '[9007199254740992]' WHERE name = 'first'",
+            "UPDATE facts SET value = '[9007199254740991]' WHERE name = 'last'",
+        ],
+    ],
+)
+def test_a_file_whose_numbers_are_used_up_takes_nothing_more_and_opens_again(tmp_path, statements):
+    filled(tmp_path / "s")
+    for statement in statements:
+        changed(tmp_path / "s", statement)
+    with Fleet(tmp_path / "s") as fleet:
+        keys = sorted(fleet)
+        for key, fine in (("new", len(statements) > 1), ("newer", False)):  # one batch is left, or no stream
+            with contextlib.nullcontext() if fine else pytest.raises(ValueError, match="no numbers left"):
+                fleet.observe(key, [1.0])
+    with Fleet(tmp_path / "s") as fleet:
+        assert set(keys) <= set(fleet)
+        assert "newer" not in fleet
+        assert fleet.problems() == []
+
+
 def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
     for data in (b"something else", b"PK\3\4" + bytes(50), bytes(5000), b"SQLite format 3\0" + bytes(4000)):
         (tmp_path / "s").write_bytes(data)
@@ -559,7 +585,7 @@ def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
         Fleet(tmp_path / "no" / "s")
     with pytest.raises(ValueError, match="folder"):
         Fleet(tmp_path)
-    assert FORMAT == 6
+    assert FORMAT == 7
 
 
 @pytest.mark.skipif(not hasattr(os, "fork") or os.geteuid() != 0, reason="needs another user to be")

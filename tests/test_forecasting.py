@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -143,6 +144,13 @@ def test_rolling_compares_with_what_was_seen_and_nothing_beyond_the_end():
     rolling = Rolling(15, np.array([15, 22, 27]), 4, seen)
     expected = [[o + s < 30 and seen[o + s] for s in range(4)] for o in rolling.origins]
     assert rolling.compared(seen).tolist() == expected
+
+
+def test_long_contexts_are_rolled_over_a_sixth_where_it_shows_a_season():
+    """A rest that shows part of a season would choose what suits that part."""
+    known = np.ones(6000, dtype=np.bool_)
+    for season, least, most in ((1, 1000, 1001), (24, 1000, 1001), (1500, 600, 640)):
+        assert least <= 6000 - Rolling.over(known, 48, season, DEFAULT).early <= most
 
 
 def test_the_mixture_is_the_weighted_mean_and_covers_its_parts():
@@ -396,6 +404,28 @@ def test_intervals_from_a_few_values_are_as_wide_as_so_few_demand(n):
             low, high = forecast(y[:n], 4).quantile((0.025, 0.975))
             held.append((low <= y[n:]) & (y[n:] <= high))
     assert np.mean(held) > 0.9
+
+
+@pytest.mark.parametrize(
+    "of", [np.array, np.cumsum, lambda e: 10 + np.arange(len(e)) + e], ids=["noise", "walk", "line"]
+)
+def test_two_values_have_the_intervals_of_two(of):
+    """One difference is all that is known of the noise: an interval that holds must be several times as wide."""
+    held = []
+    for seed in range(60):
+        y = of(R(seed).standard_normal(5))
+        ahead = forecast(y[:2], 3, 0.8)
+        held.append((ahead.lower <= y[2:]) & (y[2:] <= ahead.upper))
+    assert (np.mean(held, axis=0) > 0.6).all()
+
+
+def test_a_spread_near_the_least_number_raises_no_warning():
+    y = 1e-300 * R(0).standard_normal(60)
+    y[30] = 1e10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ahead = forecast(y, 3)
+    assert (np.abs(ahead.point) < 1e-299).all()
 
 
 def test_growth_is_held_by_its_intervals():

@@ -206,6 +206,8 @@ def test_a_trend_is_said_only_where_the_path_goes_farther_than_it_may_be_off():
     assert "Trend: rises from 4" in forecast(3 + 2 * times + 3 * noise, 12).explain()
     assert "Trend: falls" in forecast(50 - 0.5 * times + 10 * np.sin(2 * np.pi * times / 12) + noise, 12).explain()
     assert "No season is used: one of 24 values does not help." in forecast(noise.cumsum(), 12, season=24).explain()
+    daily = 10 * np.sin(2 * np.pi * times / 24) + noise
+    assert "Season of 24 values. One of 60 values does not help." in forecast(daily, 12, season=[24, 60]).explain()
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e-90, 1e90])

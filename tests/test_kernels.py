@@ -19,8 +19,7 @@ from prophecy.streams.kernels import entry
 from prophecy.streams.rows import (
     DTYPES,
     fresh,
-    fresh_clocks,
-    fresh_samples,
+    fresh_times,
     rings,
 )
 from prophecy.streams.settings import DEFAULT
@@ -119,7 +118,7 @@ def numbers_of(kind: np.dtype) -> list[np.dtype]:
 
 def made(series: int = 2) -> list[np.ndarray]:
     t = table(DEFAULT)
-    return [fresh(series, t), rings(series), fresh_clocks(series, None), fresh_samples(series), t]
+    return [fresh(series, t), rings(series), *fresh_times(series, None), t]
 
 
 @pytest.mark.parametrize(

@@ -297,3 +297,18 @@ def test_a_field_of_very_many_parameters_is_no_law():
     wide, narrow = ahead.upper - ahead.lower, prophecy.forecasting.forecast(lorenz, 50)
     assert (wide >= 0.99 * (narrow.upper - narrow.lower)).all()
     assert prophecy.forecasting.forecast(lorenz, 50).equations() is not None
+
+
+def test_a_denominator_keeps_the_constant_that_its_errors_leave_open():
+    """Numerator and denominator have a factor in common, whose coefficients nothing determines; their quotient is."""
+
+    def rates(x, y):
+        eaten = x * y / (0.4 + x)
+        return [x * (1 - x) * (x - 0.2) - eaten, 0.5 * eaten - 0.15 * y]
+
+    times = np.linspace(0, 60, 300)
+    path = solve_ivp(
+        lambda _, s: rates(*s), (0, 60), [0.6, 0.1], t_eval=times, rtol=1e-10, atol=1e-12, max_step=0.2
+    ).y.T  # fmt: skip
+    law = prophecy.forecast(path[:240], 60).equations(dt=times[1])
+    np.testing.assert_allclose(law(path[:240]), np.transpose(rates(*path[:240].T)), atol=1e-6)

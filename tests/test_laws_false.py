@@ -84,3 +84,24 @@ def test_on_the_way_to_rest_time_is_a_function_of_the_state_and_no_drift() -> No
     for seed in range(6):
         law = forecast(_noisy(path, 0.03, seed), 60).equations(dt=0.03, names=("s", "p"))
         assert law is None or law.names == ("s", "p"), str(law)
+
+
+def test_rows_at_rest_before_counts_are_no_exact_samples_of_a_law():
+    """Most rows have no noise, and the rest is far from any trajectory."""
+    counts = [1, 3, 3, 2, 1, 4, 0, 4, 2, 5, 2, 8, 3, 3, 3, 2, 4, 0, 5, 1]
+    answer = forecast(np.append(np.zeros(80), counts), 8)
+    assert answer.equations() is None
+    assert (answer.upper - answer.lower > 1).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_saturation_whose_rates_noise_leaves_open_has_no_false_law(seed: int) -> None:
+    """At 8 % noise powers in the place of a Hill function are 0.09 off, and leave 0.03 open by their own account."""
+
+    def field(t: float, x: Any) -> list[Any]:
+        eaten = x[0] ** 2 / (0.3 + x[0] ** 2) * x[1]
+        return [x[0] * (1 - x[0] / 3) - eaten, 0.7 * eaten - 0.3 * x[1]]
+
+    path = _path(field, (1.0, 0.5), 0.2, 200)
+    law = forecast(_noisy(path, 0.08, seed), 10).equations(dt=0.2)
+    assert law is None or _off(law, field, path) < 0.05

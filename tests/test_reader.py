@@ -81,7 +81,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
             '"2024-01-01 00:20:00",2,12.8,4.75,92.5',
         ),
         {"Batt_V": [12.9, 12.8, 12.8], "AirTC": [4.25, 4.5, 4.75], "RH": [93.1, 92.5]},
-        "'RECORD' left out, for counting rows",
+        "'RECORD' left out: it counts rows",
     ),
     "decimal commas in a single column": (
         table("Pegel", "1,5", "2,25", "3,125"),
@@ -102,7 +102,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "a logger's counter": (
         table("time,Nr,v", "2024-01-01,7,1.5", "2024-01-02,8,2.5", "2024-01-03,9,0.5"),
         {"v": [1.5, 2.5, 0.5]},
-        "'Nr' left out, for counting rows",
+        "'Nr' left out: it counts rows",
     ),
     "machines that never speak at once": (
         daily([f"{cell},m{n % 2}" for n, cell in enumerate(PLAIN)], "day,v,machine"),
@@ -124,8 +124,8 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "a bad first row": (daily(["bad", *PLAIN[1:]]), {"v": NUMBERS[1:]}, "'bad' (row 1)"),
     "a total": (daily(PLAIN) + "Total,96\n", {"v": NUMBERS}, "'Total' (row 13)"),
     "a cut last line": (daily(PLAIN) + "2024-01", {"v": NUMBERS}, "1 row with another number of cells left out"),
-    "a percent sign": (daily([f"{cell}%" for cell in PLAIN]), {"v": NUMBERS}, "'%' after numbers taken out"),
-    "degrees": (daily([f"{cell} °C" for cell in PLAIN]), {"v": NUMBERS}, "'°C' after numbers taken out"),
+    "a percent sign": (daily([f"{cell}%" for cell in PLAIN]), {"v": NUMBERS}, "'%' removed from numbers"),
+    "degrees": (daily([f"{cell} °C" for cell in PLAIN]), {"v": NUMBERS}, "'°C' removed from numbers"),
     "dollars": (daily([f"${cell}.50" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'$'"),
     "reais": (
         daily([f"R$ 1.{100 + k},50" for k in range(12)], "day;v", ";"),
@@ -139,7 +139,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         "",
     ),
     "a unit at once": (daily([f"{cell}.5kW" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'kW'"),
-    "thousands in letters": (daily([f"{cell}k" for cell in PLAIN]), {"v": NUMBERS}, "'k' after numbers taken out"),
+    "thousands in letters": (daily([f"{cell}k" for cell in PLAIN]), {"v": NUMBERS}, "'k' removed from numbers"),
     "names with digits": (
         table("day,flat,v", *(f"{day},{k + 1}{'abc'[k % 3]},{k}" for k, day in enumerate(DAYS))),
         {"v": [float(k) for k in range(12)]},
@@ -155,6 +155,25 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "epoch in us": (table("ts,b", "1700000000000001,7", "1700000000000002,5"), {"b": [7, 5]}, "since 1970 in µs"),
     "minutes": (table("min,b", *(f"{5 * k},{k * k % 7}" for k in range(9))), {"b": [k * k % 7 for k in range(9)]}, ""),
     "elapsed": (table("elapsed,b", "0,3", "1.5,4", "3,1"), {"b": [3, 4, 1]}, ""),
+    "durations": (
+        table("elapsed,b", *(f"{k // 4}:{k % 4 * 15:02d}:00,{k * k % 7}" for k in range(9))),
+        {"b": [k * k % 7 for k in range(9)]},
+        "'elapsed' read as hours, minutes and seconds since a start",
+    ),
+    "more hours than a day has": (
+        table("t,b", *(f"{20 + k}:00,{k * k % 7}" for k in range(9))),
+        {"b": [k * k % 7 for k in range(9)]},
+        "in steps of 3600, 't' read as hours",
+    ),
+    "offsets of winter and of summer": (
+        table(
+            "t,b",
+            *(f"2024-03-{d}T00:00:00+0{1 + (d > 31)}:00,{d}" for d in (29, 30, 31)),
+            "2024-04-01T00:00:00+02:00,5",
+        ),
+        {"b": [29, 30, 31, 5]},
+        "every day, 't' has several offsets (+01:00, +02:00)",
+    ),
     "a number of samples": (table("n,b", "1,3", "2,4", "3,1"), {"b": [3, 4, 1]}, ""),
     "an even column": (
         table("pos,b", *(f"{k},{k * k % 7}" for k in range(9))),
@@ -204,6 +223,7 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     ),
     "months of Spain": (table("mes;v", "ene 2024;1,5", "feb 2024;2", "ago 2024;3"), {"v": [1.5, 2, 3]}, ""),
     "months of Portugal": (table("mês;v", "fev 2024;1,5", "out 2024;2", "dez 2024;3"), {"v": [1.5, 2, 3]}, ""),
+    "months of Brazil": (table("mês;v", "jan/2024;R$ 1,5", "fev/2024;R$ 2"), {"v": [1.5, 2]}, "every month"),
     "months in words beside a year": (
         table("Year,Month,v", "2023,Nov,5.5", "2023,Dec,6", "2024,Jan,7"),
         {"v": [5.5, 6, 7]},
@@ -364,6 +384,7 @@ def by_page(data: bytes, **said: object) -> dict[str, object]:
         raise ValueError(about["error"] + "; " + about["way_out"])
     lines = data.decode(about["encoding"]).replace("\ufeff", "").replace("\r\n", "\n").split("\n")
     body = [line for line in lines[about["skip"] :] if line.strip()]
+    body = list(dict.fromkeys(body)) if about["time"] else body
     names = about["sep"].join('"' + name.replace('"', '""') + '"' for name in about["names"])
     values = about["values"][0] if len(about["values"]) == 1 else "value"
     asked = {
@@ -483,6 +504,15 @@ def test_sheets_have_titles_units_totals_and_names(tmp_path):
     assert other["a"][1] == [1, 2]
     with pytest.raises(ValueError, match="no sheet 'Nope'; it has 'Data', 'Other'"):
         by_command_line(str(tmp_path / "x.xlsx"), sheet="Nope")
+
+
+def test_a_title_with_a_date_is_no_row(tmp_path):
+    body = [[pd.Timestamp(day).to_pydatetime(), k * 1.5, k] for k, day in enumerate(DAYS)]
+    rows = [["Plant 7"], ["printed 3 Jan 2024"], [], ["Day", "Load", "Power"], ["", "MW", "kW"], *body]
+    (tmp_path / "x.xlsx").write_bytes(sheet(rows))
+    made, words = by_command_line(str(tmp_path / "x.xlsx"))
+    assert made["Load"][1] == [k * 1.5 for k in range(12)]
+    assert "2 lines before the table skipped ('Plant 7')" in words
 
 
 def test_a_cover_sheet_is_passed_over(tmp_path):
@@ -705,6 +735,102 @@ def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path)
     for made in (prophecy.forecast(str(path), 3), prophecy.forecast_many(str(path), 3)["v"]):
         assert "Column 'ok' left out: no numbers." in made.notes
         (code,) = (note for note in made.notes if note.startswith("-9999 comes 4 times in 'v'"))
-        assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(data, missing='-9999').")
+        assert code.endswith("if it means 'no value', use prophecy.frames.collect.read_table(data, missing='-9999').")
     cleaned = prophecy.forecast(read_table(path, missing="-9999"), 3)
     assert not any("-9999" in note for note in cleaned.notes)
+
+
+def test_a_stray_cell_at_the_end_of_a_sheet_costs_seconds_and_no_column(tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in [["day", "v"], *[[day, cell] for day, cell in zip(DAYS, NUMBERS, strict=True)]]:
+        book.active.append(row)
+    book.active["XFD1048576"] = "x"
+    book.save(tmp_path / "x.xlsx")
+    found = collect(open_table(str(tmp_path / "x.xlsx")), 10**6)
+    assert len(found.table.layout.names) == 3
+    assert found.sources[""].values.tolist() == NUMBERS
+    assert "1 row without a time left out" in words(found)
+
+
+SUMMER = pd.date_range("2024-03-20", periods=40, tz="Europe/Berlin")  # days of 24 and of 23 hours
+
+
+@pytest.mark.parametrize("freq", ["D", "B", "MS", "h"])
+def test_rows_with_two_offsets_are_moments_and_days_are_those_of_the_clock_that_wrote_them(tmp_path, freq):
+    days = pd.date_range("2024-03-20", periods=40, tz="Europe/Berlin", freq=freq)
+    later = pd.date_range(days[-1], periods=3, freq=freq)[1:]
+    path = tmp_path / "x.csv"
+    path.write_text(table("time,v", *(f"{day.isoformat()},{k * k % 7}" for k, day in enumerate(days))))
+    assert len({day.utcoffset() for day in days}) == 2 or freq == "h"
+    found = collect(open_table(str(path)), 10**6)
+    series = found.sources[""].series
+    assert (series.times.values == days.tz_convert("UTC").tz_localize(None).to_numpy()).all()
+    assert (
+        series.grid.words()
+        == {"D": "every day", "B": "every business day", "MS": "every month", "h": "every hour"}[freq]
+    )
+    ahead = [day.isoformat(sep=" ")[:16] + day.isoformat()[-6:] for day in later]
+    if days[-1].utcoffset() == later[-1].utcoffset():
+        assert series.after(2).texts() == ahead
+    if freq == "D":
+        assert "'time' has several offsets (+01:00, +02:00), and rows to come keep the last of them" in words(found)
+        assert "has several offsets" not in words(collect(open_table(str(path), _options.asked(time_zone="UTC")), 99))
+
+
+def test_every_key_keeps_the_offsets_of_its_own_rows(tmp_path):
+    zones = {"b": SUMMER, "n": pd.date_range("2024-03-01", periods=40, tz="America/New_York")}
+    path = tmp_path / "x.csv"
+    rows = (f"{key},{days[k].isoformat()},{k}" for k in range(40) for key, days in zones.items())
+    path.write_text(table("sensor,time,v", *rows))
+    sources = split(str(path), None)
+    assert [source.series.after(1).texts() for source in sources.values()] == [
+        ["2024-04-29 00:00+02:00"],
+        ["2024-04-10 00:00-04:00"],
+    ]
+    assert {source.series.grid.words() for source in sources.values()} == {"every day"}
+
+
+def test_durations_are_times_and_come_out_as_they_were(tmp_path, prophecy):
+    path = tmp_path / "x.csv"
+    path.write_text(table("elapsed,v", *(f"{k // 4}:{k % 4 * 15:02d}:00,{k * k % 7}" for k in range(120))))
+    code, _, err = prophecy("forecast", path, "-H", 2, "--out", tmp_path / "o.csv")
+    assert code == 0
+    assert "'elapsed' read as hours, minutes and seconds since a start" in err
+    assert [line.split(",")[0] for line in (tmp_path / "o.csv").read_text().split()] == [
+        "elapsed",
+        "30:00:00",
+        "30:15:00",
+    ]
+
+
+def test_durations_of_a_frame_come_out_as_durations(tmp_path):
+    frame = pd.DataFrame({"elapsed": pd.to_timedelta(np.arange(40) * 90.5, unit="s"), "v": np.arange(40) % 5})
+    made = prophecy.forecast(frame, 2).to_frame()
+    assert made["elapsed"].tolist() == [pd.Timedelta(seconds=90.5 * k) for k in (40, 41)]
+    frame.to_csv(tmp_path / "x.csv", index=False)  # 0 days 00:01:30.500000
+    assert read(str(tmp_path / "x.csv")).series.grid.words() == "in steps of 90.5"
+
+
+@pytest.mark.parametrize(("pointed", "mark"), [(11, "."), (1, ","), (6, None)])
+def test_a_decimal_mark_is_proposed_only_where_it_reads_nearly_all_cells(tmp_path, pointed, mark):
+    cells = [f"{k}.25" if k < pointed else f"{k},5" for k in range(12)]
+    path = tmp_path / "x.csv"
+    path.write_text(daily(cells, "day;v", ";"))
+    with pytest.raises(ValueError, match="writes numbers in two ways") as caught:
+        by_command_line(str(path))
+    assert ("--decimal" in str(caught.value)) == (mark is not None)
+    if mark is not None:
+        made, _ = by_command_line(str(path), decimal=mark)
+        assert len(made["v"][1]) == 11
+
+
+def test_a_table_melted_as_its_refusal_says_is_one_of_many_series():
+    table = pd.DataFrame({"country": ["A", "B"], **{year: [year - 1990, year - 1980] for year in range(2000, 2012)}})
+    with pytest.raises(ValueError, match=r"table.melt\(\['country'\], var_name='time'\)"):
+        read(table)
+    melted = table.melt(["country"], var_name="time")
+    with pytest.raises(ValueError, match=r"use forecast_many\(data, horizon, key='country'\)"):
+        read(melted)
+    assert prophecy.forecast_many(melted, 2, key="country", jobs=1).to_frame()["time"].tolist() == [2012, 2013] * 2

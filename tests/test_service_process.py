@@ -392,6 +392,19 @@ def test_answers_that_nobody_reads_are_not_held_for_long_nor_whole():
         assert httpx.get(url + "/v1/health").status_code == 200
 
 
+def test_what_is_loaded_at_the_start_is_no_work_for_the_collector():
+    """Where 80 000 objects of libraries were looked through again, everybody waited for 50 ms, some times a minute."""
+    code = (
+        "import gc, os, signal, socket; from prophecy.fleet import Fleet; from prophecy.service import server\n"
+        "def ready():\n"
+        "    print(gc.get_freeze_count() / (1 + len(gc.get_objects())), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "server.serve(Fleet(), socket.create_server(('127.0.0.1', 0)), ready=ready)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
+    assert float(said) > 10.0
+
+
 def test_a_level_no_interval_can_have_is_said_to_be_wrong():
     with running(DEFAULT) as url:
         httpx.post(url + "/v1/observe", json=rows(0, 100))

@@ -11,7 +11,7 @@ from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
 from prophecy.streams.limits import BOUND
 from prophecy.streams.members import AWAKE, BANK, FIXED, LAGS, ORDER, SOLVED, WINDOWS
-from prophecy.streams.rows import fresh_clocks, fresh_samples
+from prophecy.streams.rows import fresh_times
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
 
@@ -26,7 +26,7 @@ ROWS: dict[int, Streams] = {}
 def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
     """`take` values (time, series) with rows that stay with the records, kept so that no other gets their id."""
     n = len(records)
-    parts = (records, rows.rings(n), fresh_clocks(n, None), fresh_samples(n), table)
+    parts = (records, rows.rings(n), *fresh_times(n, None), table)
     streams = ROWS.setdefault(id(records), Streams(*parts))
     which, passed = np.tile(np.arange(n), len(values)), np.empty(values.size)
     streams.take(which, np.zeros(0), values.ravel(), between(0.9), np.zeros((0, 4)), passed)

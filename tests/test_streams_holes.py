@@ -125,3 +125,23 @@ def test_values_after_holes_of_any_length_are_learned_from():
         u = two_tones(k) + 0.05 * rng.standard_normal(4000)
         errors.append(np.mean(np.abs(Prophecy().follow(u, time=times).point - u)[300:]))
     assert np.mean(errors) < 0.312
+
+
+@pytest.mark.parametrize("rows", ["a grid", "irregular times", "missing values"])
+@pytest.mark.parametrize("pause", [2100, 5000, 40_000])
+def test_a_forecast_after_a_pause_knows_what_came_before_it(rows, pause):
+    """The ring held nothing but the pause: an error, or an interval of no width around the only value."""
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.uniform(0.5, 1.5, 1502) if rows == "irregular times" else np.ones(1502))
+    times[1500:] += pause
+    u = 10.0 + 3.0 * np.sin(times / 8) + 0.1 * rng.standard_normal(1502)
+    model = Prophecy()
+    if rows == "missing values":
+        model.observe(np.concatenate([u[:1500], np.full(pause, np.nan)]))
+    else:
+        model.observe(u[:1500], time=times[:1500])
+    for k in (1500, 1501):
+        model.observe(u[k], **({} if rows == "missing values" else {"time": times[k]}))
+        found = model.forecast(10)
+        assert np.abs(found.point - 10.0).max() < 6.0
+        assert (found.upper - found.lower).min() > 0.2

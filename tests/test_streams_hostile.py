@@ -113,7 +113,7 @@ def test_noise_that_falls_to_a_fifth_or_grows_fivefold_is_reported(name, factor,
         assert (alarm[4000:] >= 0.9995).sum() == 1
         found = around(events(u), 4040, 60)
         assert [event.kind for event in found] == ["change of noise"]
-        assert found[0].sentence.startswith("Noise, less")
+        assert found[0].sentence.startswith("Less noise")
 
 
 def test_a_sensor_that_is_normally_constant_stays_calm():

@@ -207,7 +207,8 @@ def test_groups_take_their_own_kind_alone():
 
 
 BESIDE = {
-    *("LARGEST", "LARGEST_TIME", "_FARTHEST", "SQUARED", "MOVED", "LEAST"),  # bounds
+    *("LARGEST", "LARGEST_TIME", "FARTHEST", "LONGEST_STEP", "SQUARED", "MOVED", "LEAST"),  # bounds
+    *("READOUT", "GROWTH", "FACTOR"),  # of what is solved
     *("SMALLEST", "ROUNDING", "ERROR_ROUNDING", "PRIOR_POWER", "BOUND", "TIDY", "ROUNDED"),  # float64
     *("LOWEST", "HIGHEST"),  # bounds of a field
     *("LEVELS", "NORMAL", "OUTER", "LIGHTEST", "FIELDS", "CLOCK_FIELDS", "SAMPLE_FIELDS"),  # what the record holds

@@ -33,7 +33,7 @@ def tbill():
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("flow of the Nile, yearly", 1.08), ("T-bill, quarterly", 1.08), ("shampoo sales, monthly", 1.17)],
+    [("flow of the Nile, yearly", 1.05), ("T-bill, quarterly", 1.08), ("shampoo sales, monthly", 1.17)],
 )
 def test_the_error_on_short_series_is_near_that_of_the_best_rival_in_hindsight(name, most):
     """Of copying, least squares on eight lags and Holt's method, the best of 96. The aim is 1.02."""

@@ -14,7 +14,7 @@ from prophecy.streams.kernels.entry import Streams
 from prophecy import signals
 from prophecy.streams import Prophecy, rows
 from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, MOST, RING
-from prophecy.streams.rows import fresh_clocks, fresh_samples
+from prophecy.streams.rows import fresh_times
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
 from tests.slow_step import COUNT, SOLVED, Slow
@@ -49,7 +49,7 @@ LINEAR = ("last", "mean", "lag", "feature", "alternation", "prediction")
 
 def streams(records, rings):
     """Streams of these records, without timestamps."""
-    return Streams(records, rings, fresh_clocks(len(records), None), fresh_samples(len(records)), TABLE)
+    return Streams(records, rings, *fresh_times(len(records), None), TABLE)
 
 
 def taken(records, rings, value):

@@ -231,10 +231,13 @@ def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
         Prophecy.load(tmp_path / "bad")
 
 
-@pytest.mark.parametrize(("size", "most"), [(0.0, 2e-3), (0.1, 1.15)])
-@pytest.mark.parametrize("times", ["jitter 10 %", "intervals 50 %", "intervals 90 %"])
-def test_smooth_signals_are_predicted_at_true_times(times, size, most):
-    """With noise: relative to the grid's error; without: of a signal of size 1 (straight lines reach 2e-2)."""
+@pytest.mark.parametrize("size", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("times", "exact"), [("jitter 10 %", 2e-3), ("intervals 50 %", 1e-6), ("intervals 90 %", 1e-5)]
+)
+def test_smooth_signals_are_predicted_at_true_times(times, exact, size):
+    """With noise: at most 15 % worse than on the grid; without: of a signal of size 1 (straight lines reach 2e-2,
+    cubics 2e-4)."""
     n, rng = 1600, np.random.default_rng(11)
     share = float(times.split()[1]) / 100
     t = (
@@ -247,7 +250,21 @@ def test_smooth_signals_are_predicted_at_true_times(times, size, most):
     found = error(Prophecy().follow(wave(t) + noise[0], time=t), wave(t) + noise[0], 800)
     still = wave(np.arange(n)) + noise[1]
     grid = error(Prophecy().follow(still), still, 800)
-    assert found < (most * grid if size else most)
+    assert found < (1.15 * grid if size else exact)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e-3])
+def test_smooth_signals_are_predicted_at_random_times_where_one_interval_in_two_hundred_is_long(size):
+    """Exponential intervals: one in eight is longer than three typical ones. A degree that is never left for another is
+    off by 0.2 at times, as far as the signal moves."""
+    errors = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        t = np.cumsum(rng.exponential(1.0, 1600))
+        u = np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1) + size * rng.standard_normal(1600)
+        errors.append(np.abs(Prophecy().follow(u, time=t).point - u)[600:])
+    assert np.median(errors) < 1e-4 + 3.0 * size
+    assert np.mean(errors) < 5e-3
 
 
 def said_live(u, times, rtol):
@@ -286,7 +303,7 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     from prophecy.streams.kernels.entry import Streams
 
-    from prophecy.streams.rows import fresh, fresh_clocks, fresh_samples, rings
+    from prophecy.streams.rows import fresh, fresh_times, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import between, table
 
@@ -304,7 +321,7 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     order = rng.permutation(n * m)
     order = order[np.argsort(times.ravel()[order], kind="stable")]
     t = table(DEFAULT)
-    streams = Streams(fresh(n, t), rings(n), fresh_clocks(n, None), fresh_samples(n), t)
+    streams = Streams(fresh(n, t), rings(n), *fresh_times(n, None), t)
     out, passed = np.empty((n * m, 7)), np.empty(n * m)
     streams.take(which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
     for i in range(n):

@@ -130,3 +130,12 @@ def test_a_spike_at_irregular_times_or_in_a_young_stream_is_not_believed_either(
         # Across a long pause intervals are wide with or without the spike.
         widest = max(3 * np.nanmedian(usual), 1.01 * usual[place + 4 :].max())
         assert width[place + 4 :].max() < widest
+
+
+@pytest.mark.parametrize("deviation", [0.02, 0.2])
+def test_jumps_that_come_now_and_then_become_usual_however_large_they_are(deviation):
+    """A switch between 0 and 10: quantiles that stopped at a hundred deviations kept every jump surprising."""
+    rng = np.random.default_rng(50)
+    u = 10.0 * (np.cumsum(rng.random(5000) < 0.02) % 2) + rng.normal(0, deviation, 5000)
+    score = Prophecy().follow(u, level=0.999).score
+    assert np.mean(score[2500:] > -np.log10(1e-3 / 2)) <= 2e-3

@@ -225,6 +225,6 @@ def test_hour_24_is_midnight_and_offsets_are_utc():
 
 def test_month_days_that_are_missing_in_short_months_stay_the_last():
     grid = infer(Times(np.array(["2024-01-30", "2024-02-29", "2024-03-30"], "M8[D]")))
-    assert grid.rule == Months(1, False)
+    assert grid.rule == Months(1, 30)
     grid = infer(Times(np.array(["2023-12-31", "2024-01-31", "2024-02-29"], "M8[D]")))
-    assert grid.rule == Months(1, True)
+    assert grid.rule == Months(1, 31)

@@ -43,7 +43,7 @@ def declared(name: str, layout: list[Any]) -> str:
 def sizes() -> dict[str, int]:
     """Whole numbers: sizes of arrays and codes."""
     own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
-    del own["MOST"]  # no C int
+    del own["MOST"]  # no C int, but a constant
     counts = {"LEVELS": members.LEVELS, "SOLVED": members.SOLVED, "WINDOWS": members.WINDOWS}
     return {
         **own,
@@ -64,6 +64,7 @@ def constants() -> dict[str, Any]:
     """Other numbers, and arrays of them."""
     return {
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
+        "MOST": limits.MOST,
         "RARE": [1.0 - level for level in members.LEVELS],
         "NORMAL": members.NORMAL,
         "LIGHTEST": members.LIGHTEST,

@@ -213,7 +213,7 @@ def change_of_noise(event: Open) -> Verdict:
     times = f"{ratio:.3g} times" if ratio < 1e6 else "far above"
     sentence = f"Errors are {times} their usual size over {last - first + 1} rows."
     if ratio < 1.0:
-        sentence = f"Noise, less: the errors of {last - first + 1} rows are {ratio:.2g} times their usual size."
+        sentence = f"Less noise: the errors of {last - first + 1} rows are {ratio:.2g} times their usual size."
     return Verdict(Kind.NOISE, sentence, first, last)
 
 
@@ -250,7 +250,7 @@ def _apart(event: Open, level: Array) -> float:
 def _spike(event: Open, apart: float) -> Verdict:
     """Rows that lie apart together, or those outside of their intervals."""
     if apart:
-        sentence = f"{event.long} rows lie {apart:.4g} away from what is usual; then all is as before."
+        sentence = f"{event.long} rows lie {apart:.4g} away from what is usual; after them values are as before."
         return Verdict(Kind.SPIKE, sentence, event.first, event.last)
     outside = [row.row for row in event.rows if row.row <= event.last and row.outside] or [event.worst.row]
     others = f" It is the farthest of {len(outside)} such rows." if len(outside) > 1 else ""
@@ -269,9 +269,9 @@ def _about_shift(event: Open, amount: float, since: int | None) -> str:
         return f"A {word} value {moved} ({rise:+.2g} is usual), from {earlier:.6g} to {later:.6g}{goes_on}."
     if since is not None:
         return f"The level is {abs(amount):.4g} {'higher' if amount > 0 else 'lower'} from about row {since} on."
-    level = median(values[start + min(event.long, len(event.rows) - 1) :])
-    to = "" if event.period else f", to {level:.6g},"
-    return f"The level moves by {amount:.4g}{to} and stays there."
+    after = values[start + min(event.long, len(event.rows) - 1) :]
+    to = "" if event.period else f", to {median(after):.6g},"
+    return f"The level moves by {amount:.4g}{to} and stays there for {len(after)} rows or more."
 
 
 def season_is_back(lost: Open, event: Open) -> bool:

@@ -1,22 +1,16 @@
 """What all commands share: exit codes, messages and progress on stderr, tables on stdout."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import typer
 
 from prophecy import _interrupts
 from prophecy.frames.names import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, _interrupts.PIPE
 """Exit codes: a problem with the data, with the call; Ctrl-C; a reader of the output that left."""
@@ -76,15 +70,10 @@ def digits_between(lower: float, upper: float) -> int:
     return max(4, math.ceil(math.log10(size / width)) + 2)
 
 
-def console() -> Console:
-    """Stdout for tables. Cells are data: no markup, emoji code or escape sequence in them is interpreted."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 120, markup=False, emoji=False, highlight=False)
-
-
 def show(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), title: str | None = None, after: str = "") -> None:
-    """Rows, header first; the columns in `left` are flush left, all others right."""
+    """Rows on stdout, header first; the columns in `left` are flush left, all others right. Cells are data: no markup,
+    emoji code or escape sequence in them is interpreted."""
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -93,7 +82,7 @@ def show(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), title: str |
         table.add_column(Text(printable(heading)), justify="left" if i in left else "right")
     for row in rows[1:]:
         table.add_row(*(Text(printable(cell)) for cell in row))
-    screen = console()
+    screen = Console(width=None if sys.stdout.isatty() else 120, markup=False, emoji=False, highlight=False)
     screen.print(table)
     if after:
         screen.print(Text(printable(after)))

@@ -1,7 +1,5 @@
 """What is written: tables, whole or not at all (CSV, gzipped by its name, and Parquet), and unfinished work."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip
@@ -170,7 +168,7 @@ class Journal:
             self._file.write(_line([series, rows.tobytes().hex()]))
         _interrupts.check()
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> "Journal":
         self._held.enter_context(_interrupts.held())
         return self
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from prophecy.anomalies import Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import console, show
+from prophecy.commands._common import show
 from prophecy.commands.predict import FollowedFile, Series
 from prophecy.frames.columns import Hints
 from prophecy.frames.names import count
-from prophecy.tables.pictures import Line, Panel, Picture, save
+from prophecy.tables.pictures import Line, Panel, Picture, moments, save
 
 PARTS = ("point", "lower", "upper", "score", "alarm", "flagged", "event")
 MOST = 20  # events listed: a screen of them
@@ -37,7 +37,8 @@ class Watch:
         """Some of the rows, with every flagged row in its place, and the score of each row below it."""
         series, marked = self.series, np.flatnonzero(self.flags)[:POINTS]
         rows = np.union1d(np.arange(0, len(series.values), len(series.values) // POINTS + 1), marked)
-        x, values, scores, flags = series.axis[rows], series.values[rows], series.said.score[rows], self.flags[rows]
+        x = moments(series.times, len(series.values))[rows]
+        values, scores, flags = series.values[rows], series.said.score[rows], self.flags[rows]
         ceiling = 4 * self._threshold  # what lies beyond is beyond doubt
         title = f"score, cut at {ceiling:.0f}" if np.nanmax(scores, initial=0.0) > ceiling else "score"
         score = Line("", x, np.minimum(scores, ceiling))
@@ -87,7 +88,7 @@ def anomalies(
     rows, events = sum(len(watch.flags) for watch in watches), sum(len(watch.events.found) for watch in watches)
     listed = f"; the {MOST} most unusual:" if events > MOST else ""
     flagged_rows = sum(watch.count for watch in watches)
-    console().print(f"{flagged_rows} of {count(rows, 'row')} flagged, in {count(events, 'event')}{listed}")
+    print(f"{flagged_rows} of {count(rows, 'row')} flagged, in {count(events, 'event')}{listed}")
     if events:
         show(lines, left=(1, 3, 4, 5))
 

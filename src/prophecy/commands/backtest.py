@@ -27,7 +27,7 @@ def backtest(
     out: Path | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean.
+    """Forecast the last rows from those before them; score this beside the seasonal naive, drift and the mean.
 
     Examples:
       prophecy backtest power.csv --horizon 48

@@ -1,15 +1,12 @@
 """`prophecy predict`: every row of a file predicted from the rows before it, in the order of their times."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prophecy._arrays import Array, Counts, Indices
 from prophecy.commands import _options
@@ -17,13 +14,14 @@ from prophecy.commands._common import Progress, say, show
 from prophecy.commands._options import SHELL
 from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average, ordered, said
+from prophecy.frames.collect import refused
 from prophecy.frames.columns import Hints
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.names import count, series_title
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
-from prophecy.tables.pictures import Line, Panel, Picture, of_track, save
+from prophecy.tables.pictures import Line, Panel, Picture, moments, of_track, save
 
 PARTS = ("point", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
@@ -44,7 +42,7 @@ def predict(
     out: Path | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Predict each row from those before it; print the error beside those of a copy and of a straight line.
+    """Predict each row from those before it, and compare the errors with those of a copy and of a straight line.
 
     Examples:
       prophecy predict sensor.csv --plot sensor.html
@@ -77,7 +75,7 @@ NAMES = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
 class Tracker:
     """A series with its score sheet."""
 
-    def __init__(self, series: Series, horizon: int, level: float) -> None:
+    def __init__(self, series: "Series", horizon: int, level: float) -> None:
         self.series, self._level = series, level
         self.errors = np.column_stack([series.said.residual, *baselines(series.values, horizon)])
 
@@ -105,7 +103,8 @@ class Tracker:
         errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
         series, said = self.series, self.series.said
         drawn = (part[-SHOWN:] for part in (series.values, said.point, said.lower, said.upper))
-        return [of_track(series.axis[-SHOWN:], drawn, self._level, series.title), *errors]
+        axis = moments(series.times, len(series.values))[-SHOWN:]
+        return [of_track(axis, drawn, self._level, series.title), *errors]
 
     def summary(self) -> list[str]:
         """Mean absolute errors, and how ours compares with the better of the others."""
@@ -157,11 +156,6 @@ class Series(NamedTuple):
     irregular: bool
     filled: int
 
-    @property
-    def axis(self) -> NDArray[Any]:
-        """Where its rows are drawn."""
-        return np.arange(len(self.values)) if self.times is None else self.times.wall()
-
 
 def followed(
     title: str, values: Array, times: Times | None, level: float, horizon: int = 1, irregular: bool = False
@@ -208,24 +202,24 @@ class FollowedFile:
         self._met = Counter[str]()
         table, done = self.table, 0
         if irregular and table.roles.time is None:
-            there = ", ".join(table.names)
-            raise ValueError(f"--irregular needs times; name their column with --time, {table.path} has {there}")
+            there = ", ".join(table.layout.names)
+            raise ValueError(f"--irregular needs times; name their column with --time, {table.layout.path} has {there}")
         progress = Progress(table.values.size, "values", table.values.size > LONG)
         for key, rows in table.split().items():
-            starts, moments = np.arange(len(rows)), None
+            starts, times = np.arange(len(rows)), None
             if table.times is not None:
                 try:
                     found = ordered(table.values[rows], table.times[rows], asked.duplicates == "mean", SHELL)
                 except ValueError as error:
-                    raise ValueError(f"series {key}: {error}" if key else str(error)) from None
+                    raise refused(table, key, error) from None
                 rows, starts = rows[found.rows], found.starts
-                moments = table.times[rows[starts]]
+                times = table.times[rows[starts]]
                 self._met.update(found.met)
             single, sizes = average(table.values[rows], starts), np.diff(np.append(starts, len(rows)))
             for values, column in zip(single.T, table.roles.values if len(rows) else (), strict=False):
                 title = series_title(key, column)
                 try:
-                    self.series.append(followed(title, values, moments, level, horizon, irregular))
+                    self.series.append(followed(title, values, times, level, horizon, irregular))
                 except ValueError as problem:
                     raise ValueError(f"series {title}: {problem}") from None
                 self._places.append((column, rows, sizes))
@@ -236,7 +230,7 @@ class FollowedFile:
         """The table with these parts of the answer about each series beside its rows; what was read and assumed is
         said."""
         table = self.table
-        names = free_names(parts, table.roles.values, table.names)
+        names = free_names(parts, table.roles.values, table.layout.names)
         columns = {name: np.full(len(table.values), np.nan) for name in names.values()}
         kept = np.zeros(len(table.values), dtype=bool)
         for (column, rows, sizes), answer in zip(self._places, answers, strict=True):

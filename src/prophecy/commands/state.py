@@ -1,10 +1,8 @@
 """`prophecy state`: what a state file holds, whether it is well, and what is in it as a table."""
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -27,7 +25,7 @@ def state(
     discard: list[str] | None = None,
     vacuum: bool = False,
 ) -> None:
-    """List the streams of a state file; check it, write its events, thin out or vacuum it.
+    """List the streams of a state file; check it, write its events, remove streams from it or vacuum it.
 
     Examples:
       prophecy state plant.state
@@ -84,20 +82,15 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
 
 def _events(fleet: Fleet, search: str | None, path: Path) -> int:
     """All events as a table, whole or not at all; how many there are."""
-    since = count = 0
+    found, since = list[Event](), 0
+    while some := fleet.events(since):
+        since = some[-1].number
+        found += [one for one in some if search is None or search.casefold() in one.key.casefold()]
+    columns = {name: [getattr(one, name) for one in found] for name in EVENTS}
     with sink(path) as write:
-        while found := fleet.events(since):
-            since = found[-1].number
-            some = [one for one in found if search is None or search.casefold() in one.key.casefold()]
-            count += _note(some, write) if some else 0
-        return count or _note([], write)
-
-
-def _note(events: list[Event], write: Callable[[Any], None] | None) -> int:
-    columns = {name: [getattr(one, name) for one in events] for name in EVENTS}
-    assert write is not None
-    write(as_table({**columns, "time": [_time(one.time, one.dated) for one in events]}))
-    return len(events)
+        assert write is not None
+        write(as_table({**columns, "time": [_time(one.time, one.dated) for one in found]}))
+    return len(found)
 
 
 def _time(time: float, dated: bool) -> str:

@@ -36,7 +36,7 @@ def stream(
     state: Path | None = None,
     from_line: int | None = None,
 ) -> None:
-    """Read values; for each print its score and the prediction of the next one, flushed at once.
+    """Read values; for each one print its score and the prediction of the next, without delay.
 
     Examples:
       sensor | prophecy stream

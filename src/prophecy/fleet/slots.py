@@ -35,7 +35,7 @@ class Slots:
     def __init__(self, capacity: int, dt: float | None, level: float, threads: int | None = None) -> None:
         self._dt, self._level, self._where = dt, level, between(level)
         self._table = table(DEFAULT)
-        self._fresh = arrays.fresh(1, self._table), arrays.fresh_clocks(1, dt), arrays.fresh_samples(1)
+        self._fresh = arrays.fresh(1, self._table), *arrays.fresh_times(1, dt)
         self._records, self._rings = np.zeros(capacity, RECORD), np.zeros((capacity, RING))
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
         self._streams = entry.Streams(self._records, self._rings, self._clocks, self._samples, self._table)
@@ -105,7 +105,7 @@ class Slots:
         before = self._rows[which] + nth
         kept = np.repeat(lengths, lengths) - nth <= RECENT  # later rows of the same batch would overwrite the others
         self._recent[which[kept], before[kept] % RECENT] = rows[kept]
-        self._rows[which[starts]] += lengths
+        self._rows[which[starts]] = np.minimum(self._rows[which[starts]] + lengths, MOST)
         return before[np.argsort(order)]
 
     def count(self, slot: int) -> int:

@@ -25,8 +25,9 @@ from prophecy.fleet import check
 from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events, readable
+from prophecy.streams.limits import MOST
 
-FORMAT = 6  # of the file: raised when older versions could not read it
+FORMAT = 7  # of the file: raised when older versions could not read it
 APPLICATION = 0x50524F50  # SQLite's application_id of our files: "PROP"
 PAGE = 8192  # bytes of a page: states of more than 64 rows are 40 to 90 kB, six pages and more
 
@@ -245,6 +246,9 @@ class Store:
         return int(self.fact("last"))
 
     def append(self, batch: int, rows: NDArray[np.void], note: bytes) -> None:
+        (used,) = self._db.execute("SELECT max(seq) FROM sqlite_sequence").fetchone()
+        if max(batch, used or 0) > MOST:  # the file would not open again
+            raise ValueError(f"{self.name} has no numbers left for what is new; {check.WAY_OUT}")
         data = rows.tobytes()
         crc = zlib.crc32(note, zlib.crc32(data))
         self._db.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (batch, crc, data, note))

@@ -4,9 +4,9 @@
 
 (k, ν) lie on a grid. Errors grow by lead / origin more than expected: over the time ahead something may change that the
 values so far, as many as the origin, did not show. Before any error is known, log k is normal around 0, as sure as
-`expected_count` forecasts would make it. Errors at other leads count less by the octave, as they do for weights. The
-scale itself may change on the way: log k moves by a normal amount of variance lead / 2n. Quantiles are those of the
-resulting mixture of Student's distributions: few errors have wide tails, many show how wide theirs are.
+`expected_count` forecasts would make it. Errors at other leads count less by the octave, as they do for weights. What
+is expected was itself estimated: the true deviation over it is spread like √(ν / χ²) of ν = (n - 1) / √lead degrees of
+freedom, between the n errors of noise in n values and the n / lead of a walk. Quantiles are the mixture's.
 """
 
 from functools import cache
@@ -52,7 +52,8 @@ def standard_quantiles(
         counts = independent[np.array(leads) - 1]
         total = total + np.tensordot(informs(counts, np.array(leads), at, settings), np.array(evidence), 1)
     posterior = np.exp(total - total.max(axis=(1, 2), keepdims=True))
-    posterior = (_changed(at / (2 * len(rolling.known))) @ posterior).reshape(len(at), -1)
+    freedoms = np.maximum((rolling.known.sum() - 1) / np.sqrt(at), 1.0)
+    posterior = (_estimated(freedoms) @ posterior).reshape(len(at), -1)
     cumulative = (posterior / posterior.sum(axis=1, keepdims=True)) @ _cumulative()
     found = np.array([np.interp(_UPPER, each, _AT) for each in cumulative])
     steps = np.arange(1, horizon + 1)
@@ -60,10 +61,10 @@ def standard_quantiles(
     return np.array([grows * np.interp(np.log2(steps), np.log2(at), each) for each in found.T])
 
 
-def _changed(variances: Array) -> Array:
-    """(variances, scales, scales): the probability of each k after log k has changed by a normal amount."""
+def _estimated(freedoms: Array) -> Array:
+    """(freedoms, scales, scales): the probability of each true k, where so many told what was expected."""
     apart = np.log(_SCALES)[:, None] - np.log(_SCALES)
-    density = np.exp(-(apart**2) / (2 * variances[:, None, None]))
+    density = np.exp(-freedoms[:, None, None] * (apart + np.expm1(-2 * apart) / 2))
     return np.asarray(density / density.sum(axis=1, keepdims=True))
 
 

@@ -57,7 +57,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT, beside: Array | None 
         )
         notes.append(f"{_count(lacking, 'missing value')} bridged by straight lines; {use}.")
     if known.sum() < _checks.SHORTEST:
-        notes.append(f"Only {_count(int(known.sum()), 'sample')} complete: the intervals say little.")
+        notes.append(f"Complete samples: {int(known.sum())}. The intervals say little.")
     if not varying.all():
         notes.append(f"{_count(int((~varying).sum()), 'constant variable')} continued unchanged.")
     if stride > 1:

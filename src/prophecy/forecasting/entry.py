@@ -54,6 +54,7 @@ def forecast(
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     ready = read(_times(values, exponent), settings, None if beside is None else beside.latest(horizon).values)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
+        ready = read(_times(values, exponent), settings)
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))

@@ -46,7 +46,7 @@ class Mixture:
         return sorted((pair for pair in found if pair[0] > _SMALL), key=lambda pair: -pair[0])
 
     def quantiles(self, settings: Settings) -> Array:
-        """(probabilities, horizon). Steps are logarithmic as far as such candidates count, and all those towards a floor."""
+        """(probabilities, horizon). Steps are logarithmic as far as such candidates count; to a floor, all are."""
         rest = resting(self.series, settings)
         if rest is not None and self.rare(settings):
             return rare_quantiles(self.series, rest, self.path, settings)

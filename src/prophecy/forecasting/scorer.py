@@ -42,11 +42,11 @@ class Rolling:
 
     @classmethod
     def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
-        """The rest grows like the root of the context, up to half of it, so that long ones lose little to it. season:
-        samples of the shortest one; the early part holds enough of it for a profile where it can."""
-        length = len(known)
-        seen = np.nonzero(known)[0]
-        rest = min(settings.rolled * np.sqrt(len(seen)), len(seen) / 2)
+        """The rest is half of a short context and less of a long one, the more where it holds a season. season: samples
+        of the shortest one; the early part holds enough of it for a profile where it can."""
+        length, seen = len(known), np.nonzero(known)[0]
+        root, share = settings.rolled[0] * np.sqrt(len(seen)), settings.rolled[1] * len(seen)
+        rest = min(max(root, share if share >= season else 0.0), len(seen) / 2)
         early = max(4, int(seen[max(int(len(seen) - rest), 1) - 1]) + 1) if len(seen) > 1 else length
         needed = int(settings.season_cycles * season) + 2  # what a profile takes
         early = min(max(early, needed if needed <= length - 2 else 0), length - 1)

@@ -34,7 +34,7 @@ class Settings(LawSettings):
     # Rolling forecasts inside the context
     origins: float = 4.0  #: times the root of the samples rolled over: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
-    rolled: float = 8.0  #: times the root of the context's length: samples rolled over, half of the context at most
+    rolled: tuple[float, float] = (8.0, 1 / 6)  #: samples rolled over: times the context's root, or share; the larger
 
     # The scorer
     #: Weights of families before anything is known of their errors; 1 where nothing is said

@@ -74,7 +74,9 @@ class FittedSmoothers:
         )  # fmt: skip
         along = slope * np.arange(1, steps + 1)
         paths = mean * scale + centre + slope * (origins[:, None] - 1 - first) + along
-        return paths, np.sqrt((within + between) * scale**2 + along**2)
+        deviations = np.sqrt((within + between) * scale**2 + along**2)
+        # A level passes through any value, with a slope through any two: nothing is left to expect errors by.
+        return paths, deviations if len(known) > 2 - self.half_slope else np.full_like(deviations, np.nan)
 
 
 def fit_smoothers(x: Array, seasons: tuple[int, ...], half_slope: bool, settings: Settings) -> Fitted:

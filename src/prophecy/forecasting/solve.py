@@ -139,7 +139,7 @@ def _without_noise(context: Context, steps: int, season: object, settings: Setti
         grid[:, :, there], next_step[:, there] = one.quantiles, one.next_step
         between[np.ix_(there, there)] = one.between
         point[:, there] = one.quantiles[len(grid) // 2] if one.point is None else one.point
-    note = f"{noise.sum()} of {len(noise)} variables are mostly noise and no part of the law: {other.method}."
+    note = f"Variables that are mostly noise and no part of the law: {noise.sum()} of {len(noise)}, by {other.method}."
     return replace(law, quantiles=grid, next_step=next_step, between=between, point=point, notes=(*law.notes, note))
 
 

@@ -39,9 +39,8 @@ def mixture_notes(
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
     if any(mixture.rare(settings) for mixture in mixtures):
-        notes.append("Many zeros: quantiles are those of the values seen, around the expected rate.")
-    parts = sum(len(mixture.shares()) for mixture in mixtures)
-    single = parts == len(mixtures)
+        notes.append("Many values are the same: quantiles are those of the values seen, around the expected rate.")
+    single = sum(len(mixture.shares()) for mixture in mixtures) == len(mixtures)
     return (first if single else f"mixture led by {first}"), tuple(notes)
 
 
@@ -55,11 +54,9 @@ def _used(mixture: Mixture, column: Series, settings: Settings) -> list[int]:
 
 def _season(column: Series, used: list[int]) -> str:
     """Which of the seasons looked at were found, and which were not."""
-    found = [str(season) for season in used]
+    found = f"Season of {joined([str(season) for season in used])} values" if used else "No season is used"
     other = [str(season) for season in sorted(column.seasons) if season not in used]
-    if not found:
-        return "No season is used" + (f": one of {joined(other)} values does not help." if other else ".")
-    return f"Season of {joined(found)} values." + (f" None of {joined(other)} values." if other else "")
+    return found + (f"{'. One' if used else ': one'} of {' or '.join(other)} values does not help." if other else ".")
 
 
 def _direction(column: Series, used: list[int], grid: Array) -> str:

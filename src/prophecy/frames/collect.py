@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from prophecy.frames.source import Key, Source, any_library, as_times, is_frame
 from prophecy.frames.table import Table, open_frame, open_table
 
 
-@dataclass(frozen=True)
-class Collected:
+class Collected(NamedTuple):
     """Every series of a table by key ("" without one), variables side by side."""
 
     table: Table
@@ -32,10 +31,7 @@ def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected
         try:
             series = align(table.values[rows], times, table.layout.asked.duplicates == "mean", ways)
         except ValueError as error:
-            which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
-            keys = [name for name in table.names if table.layout[name].kind == "text" and name not in roles.keys]
-            advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
-            sources[key] = wrong = ValueError(f"{table.path}: {which}{error}{advice}")
+            sources[key] = wrong = refused(table, key, error)
             if not keep or not roles.keys:
                 raise wrong from None
             continue
@@ -44,6 +40,15 @@ def collect(table: Table, context: int = 10**9, keep: bool = False) -> Collected
             series = replace(series, values=series.values[-context:], times=cut)
         sources[key] = Source(series, roles.values, single, table.kind, key if roles.keys else None, remarks)
     return Collected(table, sources)
+
+
+def refused(table: Table, key: Key, error: ValueError) -> ValueError:
+    """What is wrong with a series, with its file and key."""
+    keys = table.roles.keys
+    which = f"{', '.join(keys)} = {key!r}: " if keys else ""
+    texts = [name for name in table.layout.names if table.layout[name].kind == "text" and name not in keys]
+    advice = f" (for example {table.layout.ways('key', texts[0])})" if texts and "key" in str(error) else ""
+    return ValueError(f"{table.layout.path}: {which}{error}{advice}")
 
 
 def read_table(data: Any, **said: Any) -> Collected:
@@ -104,7 +109,7 @@ def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None
     if len(found.sources) > 1:
         keys = ", ".join(found.table.roles.keys)
         raise ValueError(
-            f"{found.table.path} holds {len(found.sources)} series, by {keys}; forecast each with "
+            f"{found.table.layout.path} holds {len(found.sources)} series, by {keys}; forecast each with "
             "forecast_many(data, horizon)"
         )
     source: Source = next(iter(found.sources.values()))

@@ -87,7 +87,7 @@ def text_of(cell: Any) -> str:
 
 
 def kind_of(cells: Sequence[Any], asked: Hints) -> str:
-    """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
+    """number, date, clock (a time of day, or since a start), text or empty, by most of the cells that are there."""
     texts = [text for text in map(text_of, cells) if not is_missing(text, asked.absent)]
     if not texts:
         return "empty"
@@ -105,7 +105,8 @@ def _kind(cell: str, unit: str = "") -> str:
         return "date"
     if is_number(cell, unit):
         return "number"
-    return "date" if dates.is_date(cell) else "clock" if dates.TIME_OF_DAY.fullmatch(cell) else "text"
+    clock = dates.TIME_OF_DAY.fullmatch(cell) or dates.elapsed(cell) is not None
+    return "date" if dates.is_date(cell) else "clock" if clock else "text"
 
 
 class Form(NamedTuple):
@@ -142,10 +143,10 @@ class Stray:
     def refusal(self, name: str, asked: Hints) -> str:
         """Why the column is refused: its first stray cell, where it stands, how many cells are like the others."""
         row, cell = self.shown[0]
+        way_out = f"correct the others, or name what stands for no value with {asked.ways('missing', cell)}"
         return (
             f"column {name!r} holds {cell!r} in row {row} of the data; {self.filled - self.count:,} of {self.filled:,} "
-            f"cells are {self.what}, {MOSTLY:.0%} are needed; correct the others, or name what stands for no value "
-            f"with {asked.ways('missing', cell)}"
+            f"cells are {self.what}, {MOSTLY:.0%} are needed; {way_out if self.count < self.filled else 'correct them'}"
         )
 
 
@@ -154,7 +155,7 @@ class Column:
     """One column of a table. cells: a narwhals series, of text or of another type.
 
     kind: as of `kind_of`; of columns that have a type also typed (dates) and bool. style: how text writes numbers.
-    looked: rows that decide about its role.
+    looked: rows that decide about its role. The numbers of a clock are seconds.
     """
 
     name: str
@@ -182,6 +183,7 @@ class Column:
         if self.cells.dtype.is_numeric() or self.cells.dtype == nw.Boolean:
             return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64), Stray(), ""
         cells, style = self.cells.to_list(), self.style
+        read = dates.elapsed if self.kind == "clock" else style.read
         plain = plain_numbers(cells) if style.plain else None
         if plain is not None:
             return plain, Stray(), ""
@@ -191,7 +193,7 @@ class Column:
             if is_missing(cell, absent):
                 continue
             stray.filled += 1
-            value = style.read(cell)
+            value = read(cell)
             if value is not None:
                 values[place] = value
                 continue
@@ -200,10 +202,13 @@ class Column:
             if not self.asked.decimal and not mixed and number(cell, other) is not None:
                 seen = {style.decimal: f"1{style.decimal}5"} | marks_of(self.texts) | {other: cell}
                 one, two = number(seen["."], "."), number(seen[","], ",")
+                counts = {mark: sum(number(text, mark) is not None for text in self.texts) for mark in ".,"}
+                usual = max(counts, key=counts.__getitem__)
+                drop = f", or leave those of the other out with {self.asked.ways('decimal', usual)}"
                 mixed = (
                     f"column {self.name!r} writes numbers in two ways: {seen['.']!r} is {one:.15g} with a decimal "
-                    f"point, {seen[',']!r} is {two:.15g} with a decimal comma; write all of them in one way, or say "
-                    f"which one counts with {self.asked.ways('decimal', other)}"
+                    f"point, {seen[',']!r} is {two:.15g} with a decimal comma; write all of them in one way"
+                    f"{drop if counts[usual] >= MOSTLY * len(self.texts) else ''}"
                 )
         return values, stray, mixed
 
@@ -244,7 +249,7 @@ class Column:
         for end, near, other in ((0, 1, -1), (-1, -2, 0)) if len(seen) > 2 else ():
             if times[end] >= OFTEN and abs(seen[near] - seen[end]) > abs(seen[other] - seen[near]):
                 code, far = f"{seen[end]:.15g}", "far from all other values"
-                way_out = f"if it means 'no value', {self.asked.ways('missing', code)}"
+                way_out = f"if it means 'no value', use {self.asked.ways('missing', code)}"
                 return f"{code} comes {times[end]:,} times in {self.name!r}, {far}; {way_out}"
         return None
 
@@ -312,11 +317,13 @@ def described(path: str, frame: Any, asked: Hints, kinds: Sequence[str], form: F
     if either:
         other = "." if others == "," else ","
         shown, otherwise = number(either, others), number(either, other)
-        notes.append(f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, {asked.ways('decimal', other)}")
+        notes.append(
+            f"{either!r} is read as {shown:.12g}; if it is {otherwise:.12g}, use {asked.ways('decimal', other)}"
+        )
     styles = [columns[name].style for name in marks]
     units = dict.fromkeys(style.unit for style in styles if style.unit)
     if units:
-        notes.append(f"{', '.join(map(repr, units))} after numbers taken out")
+        notes.append(f"{', '.join(map(repr, units))} removed from numbers")
     if any(style.grouped for style in styles):
-        notes.append("marks between thousands taken out")
+        notes.append("thousands separators removed")
     return Layout(path, frame, columns, asked, notes, form=form)

@@ -7,7 +7,7 @@ them it is refused, with both readings shown, unless only one of them gives even
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, timedelta, timezone
+from datetime import date, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,7 @@ PATTERNS = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d.%m.%y", "%d. %b %Y",
     "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
     "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%b %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %d %b %Y",
-    "%G-W%V-%u", "%G-W%V", "%GW%V", "%Y-%m", "%Y/%m", "%YM%m", "%m/%Y", "%b %Y", "%b-%Y", "%b-%y",
+    "%G-W%V-%u", "%G-W%V", "%GW%V", "%Y-%m", "%Y/%m", "%YM%m", "%m/%Y", "%b %Y", "%b-%Y", "%b-%y", "%b/%Y", "%b/%y",
     "%Y-Q%q", "%YQ%q", "%Y Q%q", "Q%q %Y", "%Y年%m月%d日", "%Y年%m月", "%Y년 %m월 %d일",
 )  # fmt: skip
 """Dates with points are day first, as everywhere they are written so."""
@@ -36,7 +36,6 @@ _NAMES = (
     "october oktober octobre octubre ottobre outubro", "november novembre noviembre novembro",
     "december dezember décembre diciembre dicembre dezembro",
 )  # fmt: skip
-_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _PIECES = {
     "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
@@ -52,6 +51,7 @@ _CLOCK = (
     r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
 )
 TIME_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4])[:.][0-5]\d([:.]([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_ELAPSED = re.compile(r"(?:(\d+) days?,? )?(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?")
 _COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?")
 
@@ -65,6 +65,23 @@ Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds
 def is_date(cell: str) -> bool:
     """Whether a cell reads as a date of some pattern."""
     return any(_moment(pattern, cell) is not None for pattern in PATTERNS)
+
+
+def elapsed(cell: str) -> float | None:
+    """Seconds since midnight, or since a start (`25:10:00`, `1 days 01:10:00`); None where a cell does not say them."""
+    found = _ELAPSED.fullmatch(cell.strip())
+    days, hours, minutes, seconds = ("0", *"000") if found is None else found.groups("0")
+    return None if found is None else 86_400 * int(days) + 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+
+
+def as_elapsed(seconds: float) -> str:
+    """Seconds as `elapsed` reads them.
+
+    >>> as_elapsed(90061.5), elapsed("25:01:01.5")
+    ('25:01:01.500000', 90061.5)
+    """
+    whole, rest = divmod(round(float(seconds) * 10**6), 10**6)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}" + (f".{rest:06d}" if rest else "")
 
 
 def fits(cells: Sequence[str], pattern: str) -> bool:
@@ -118,8 +135,10 @@ def _moment(pattern: str, cell: str) -> Moment | None:
 
 
 def _day(found: dict[str, Any]) -> int | None:
-    """The day of a cell's parts, counted from 1970; None where there is none."""
-    year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
+    """The day of a cell's parts, counted from 1970; None where there is none. Years of two digits lie between 1969 and
+    2068, as `strptime` has it."""
+    short = int(found.get("y") or 70)
+    year = int(found.get("Y") or short + (1900 if short >= 69 else 2000))
     month = 3 * int(found["q"]) - 2 if found.get("q") else int(found.get("m") or 1)
     month = month_of(found["b"]) or 0 if found.get("b") else month
     try:
@@ -130,11 +149,6 @@ def _day(found: dict[str, Any]) -> int | None:
     except ValueError:
         return None
     return day.toordinal() - date(1970, 1, 1).toordinal() + int(found.get("j") or 1) - 1
-
-
-def _century(year: int) -> int:
-    """Years of two digits lie between 1969 and 2068, as `strptime` has it."""
-    return year + (1900 if year >= 69 else 2000)
 
 
 def pattern_of(
@@ -207,8 +221,9 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
 
 
 def _readable(cell: str, pattern: str) -> str:
-    found = _fields(pattern, cell) or {}
-    return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {found.get('Y') or _century(int(found['y']))}"
+    moment = _moment(pattern, cell)
+    day = date(1970, 1, 1) + timedelta(seconds=moment[0] if moment else 0)
+    return f"{day.day} {day:%b %Y}"
 
 
 def given(pattern: str) -> str:
@@ -246,14 +261,14 @@ def read(
     if (times := quick(cells, pattern)) is not None:
         return times
     seconds, nano = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
-    there, ahead = np.zeros(len(cells), bool), None
+    there, ahead, zoned = np.zeros(len(cells), bool), np.zeros(len(cells), np.int64), False
     for k, (row, cell) in enumerate(zip(rows or range(1, len(cells) + 1), cells, strict=True)):
         if cell is None or not cell.strip():
             continue
         moment = _moment(pattern, cell)
         if moment is not None:
             there[k], seconds[k], nano[k] = True, moment[0] - (moment[2] or 0), moment[1]
-            ahead = moment[2] if moment[2] is not None else ahead
+            ahead[k], zoned = moment[2] or 0, zoned or moment[2] is not None
         elif stray is None or is_date(cell):
             wrong = f"{cell!r} is not a date like the others ({pattern})"
             raise ValueError(f"column {name!r}, row {row}: {wrong}; correct it, or leave the cell empty")
@@ -262,7 +277,11 @@ def read(
     unit, per = ("s", 1) if not nano.any() else ("us", 10**6) if not (nano % 1000).any() else ("ns", 10**9)
     values = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
     values[~there] = np.datetime64("NaT")
-    return Times(values, None if ahead is None else timezone(timedelta(seconds=ahead)) if ahead else UTC)
+    if not zoned:
+        return Times(values)
+    ahead[~there] = ahead[there][-1]
+    zone = timezone(timedelta(seconds=int(ahead[-1])))
+    return Times(values, zone, ahead if np.ptp(ahead) else None)
 
 
 def quick(cells: Sequence[str | None], pattern: str) -> Times | None:

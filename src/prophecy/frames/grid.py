@@ -62,43 +62,34 @@ class Even:
 
 @dataclass(frozen=True)
 class Months:
-    """Every `step` months, on the same day (`end`: on the last day of the month; `business`: on its last or first
-    working day)."""
+    """Every `step` months, on a day of the month (31: its last), or (`business`) on its first or last working day."""
 
     step: int
-    end: bool
+    day: int
     business: bool = False
 
     def positions(self, moments: Moments) -> Counts:
         months = moments.astype("datetime64[M]").astype(np.int64)
         return np.asarray((months - months[0]) // self.step)
 
+    def days(self, month: Moments) -> Moments:
+        """The day of each month."""
+        days = np.minimum(month.astype("datetime64[D]") + (self.day - 1), (month + 1).astype("datetime64[D]") - 1)
+        roll: Any = "forward" if self.day == 1 else "backward"
+        return np.asarray(np.busday_offset(days, 0, roll=roll) if self.business else days)
+
     def after(self, last: Any, count: int) -> Moments:
         month = last.astype("datetime64[M]") + np.arange(1, count + 1) * self.step
-        clock = last - last.astype("datetime64[D]")
-        if self.business:
-            return np.asarray(_working_day(month, self.end).astype(last.dtype) + clock)
-        days = (month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")  # in the month
-        day = (last.astype("datetime64[D]") - last.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
-        day = days.astype(np.int64) - 1 if self.end else np.minimum(day, days.astype(np.int64) - 1)
-        return np.asarray((month.astype("datetime64[D]") + day.astype("m8[D]")).astype(last.dtype) + clock)
+        return np.asarray(self.days(month).astype(last.dtype) + (last - last.astype("datetime64[D]")))
 
     def words(self) -> str:
         names = {1: "month", 3: "quarter", 12: "year"}
-        every = f"every {names.get(self.step, f'{self.step} months')}"
-        if self.business:
-            return f"{every} ({'last' if self.end else 'first'} business day)"
-        return every + (" (last day)" if self.end else "")
+        day = {1: "first", 31: "last"}.get(self.day, "")
+        which = f" ({day} business day)" if self.business else " (last day)" if day == "last" else ""
+        return f"every {names.get(self.step, f'{self.step} months')}{which}"
 
     def seasons(self) -> tuple[int, ...]:
         return _whole(12 / self.step)
-
-
-def _working_day(month: Moments, end: bool) -> Moments:
-    """The last (first) day from Monday to Friday of each month."""
-    if end:
-        return np.asarray(np.busday_offset((month + 1).astype("datetime64[D]") - 1, 0, roll="backward"))
-    return np.asarray(np.busday_offset(month.astype("datetime64[D]"), 0, roll="forward"))
 
 
 @dataclass(frozen=True)
@@ -178,14 +169,10 @@ def _months(wall: Moments) -> Months | None:
     step = math.gcd(*np.diff(month.astype(np.int64)).tolist())
     if step == 0:
         return None
-    day = (days - month.astype("datetime64[D]")).astype(np.int64)
-    if bool(((days + 1).astype("datetime64[M]") > month).all()):
-        return Months(step, True)
-    most = ((month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")).astype(np.int64) - 1
-    if bool((day == np.minimum(day.max(), most)).all()):
-        return Months(step, False)
-    ends = [end for end in (True, False) if len(days) > 2 and bool((days == _working_day(month, end)).all())]
-    return Months(step, ends[0], True) if ends else None
+    last = bool(((days + 1).astype("datetime64[M]") > month).all())
+    day = 31 if last else int((days - month.astype("datetime64[D]")).astype(np.int64).max()) + 1
+    rules = (Months(step, day), *(Months(step, end, True) for end in (31, 1) if len(days) > 2))
+    return next((rule for rule in rules if bool((days == rule.days(month)).all())), None)
 
 
 def _weekdays(wall: Moments) -> Weekdays | None:

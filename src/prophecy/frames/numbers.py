@@ -12,12 +12,10 @@ from prophecy._arrays import Array
 
 MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates); the others are taken as missing
 
-_ABSENT = frozenset(
-    {
-        "na", "n/a", "nan", "null", "none", "nil", "missing", "#n/a", "#na", "#nv",
-        "#value!", "#div/0!", "#ref!", "#num!", "#null!",
-    }
-)  # fmt: skip
+_ABSENT = {
+    "na", "n/a", "nan", "null", "none", "nil", "missing", "#n/a", "#na", "#nv", "#value!", "#div/0!", "#ref!", "#num!",
+    "#null!",
+}  # fmt: skip
 _CURRENCY = "$€£¥₹₽₩₺¢"
 _SPACES = " \u00a0\u202f\u2009"
 _SIGNS = "+-\u2212\u2013"

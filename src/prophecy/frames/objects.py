@@ -6,7 +6,6 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,8 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
         title, rows = "", list[Row]()
         for one in chosen:
             found = _sheet_rows(sheets[one])
-            told = _has_numbers(found)
+            numbers = (any(isinstance(c, int | float) or is_number(text_of(c)) for c in row) for row in found[:JUDGED])
+            told = sum(numbers) > 1  # rows of a cover sheet have none
             if told or (not rows and len(found) > 1):
                 title, rows = one, found
             if told:
@@ -103,14 +103,9 @@ def read_excel(opened: Opened, asked: Hints) -> Layout:
     return replace(made, notes=[*made.notes, *[f"sheet {title!r} of {len(sheets)}"] * (len(sheets) > 1)])
 
 
-def _has_numbers(rows: list[Row]) -> bool:
-    """Whether two rows have a number; those of a cover sheet have none."""
-    numbers = (row for row in rows if any(isinstance(cell, int | float) or is_number(text_of(cell)) for cell in row))
-    return len(list(islice(numbers, 2))) == 2
-
-
 def _sheet_rows(sheet: Any) -> list[Row]:
-    """The rows of a sheet by its cells; what it says of its own size may be wrong."""
+    """The rows and columns of a sheet that have cells: what it says of its size may be wrong, and one cell may stand
+    far off."""
     sheet.reset_dimensions()
     rows: list[Row] = []
     cells = 0
@@ -120,8 +115,8 @@ def _sheet_rows(sheet: Any) -> list[Row]:
             raise ValueError(f"sheet {sheet.title!r} has more than {SHEET_CELLS:,} cells; save it as CSV or Parquet")
         if any(cell is not None for cell in row):
             rows.append(row)
-    width = max((max(i for i, cell in enumerate(row, 1) if cell is not None) for row in rows), default=0)
-    return [(*row, *[None] * (width - len(row)))[:width] for row in rows]
+    used = sorted({i for row in rows for i, cell in enumerate(row) if cell is not None})
+    return [[row[i] if i < len(row) else None for i in used] for row in rows]
 
 
 def read_parquet(opened: Opened, asked: Hints) -> Layout:

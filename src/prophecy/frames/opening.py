@@ -56,34 +56,33 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 }
 """What unpacks a file, by its first bytes."""
 
-KINDS = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "excel"}
-"""What a file is, by its first bytes; others are text."""
+KINDS = {
+    b"PAR1": ("parquet", "a Parquet file"),
+    b"\x93NUMPY": ("npy", "an .npy file"),
+    b"PK\x03\x04": ("excel", "an Excel file"),
+}
+"""What a file is and is called, by its first bytes; others are text."""
 
+ENDINGS = {".parquet": b"PAR1", ".pq": b"PAR1", ".npy": b"\x93NUMPY", ".xlsx": b"PK\x03\x04"}  # how such files begin
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks that such text begins with
-
-CALLED = {"parquet": "a Parquet file", "npy": "an .npy file", "excel": "an Excel file"}
 
 
 def other_than_text(head: bytes) -> str | None:
     """What something is called that is no text, by its first bytes; None for text."""
-    others = {first: CALLED[kind] for first, kind in KINDS.items()} | dict.fromkeys(PACKED, "packed")
-    return next((called for first, called in others.items() if head.startswith(first)), None)
-
-
-ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".npy": "npy", ".xlsx": "excel"}
+    called = {first: called for first, (_, called) in KINDS.items()} | dict.fromkeys(PACKED, "packed")
+    return next((called[first] for first in called if head.startswith(first)), None)
 
 
 def _kind(path: str, data: bytes) -> str:
     ending = Path(path).suffix.lower()
-    for first, kind in KINDS.items():
+    for first, (kind, _) in KINDS.items():
         if data.startswith(first):
             return kind
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         raise ValueError(f"{path} is an old Excel file (.xls); save it as .xlsx or CSV")
     if ending in ENDINGS:
-        raise ValueError(
-            f"{path} is not {CALLED[ENDINGS[ending]]}: it begins with {data[:8]!r}; name it for what it is"
-        )
+        called = KINDS[ENDINGS[ending]][1]
+        raise ValueError(f"{path} is not {called}: it begins with {data[:8]!r}; name it for what it is")
     return {b"{": "jsonl", b"[": "json"}.get(_refuse_markup(path, data)[:1], "csv")
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from prophecy.frames import dates
 from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.grid import DAY
 from prophecy.frames.numbers import MOSTLY
-from prophecy.frames.source import EPOCHS, TimeColumn
+from prophecy.frames.source import TimeColumn
+from prophecy.frames.times import PER_SECOND
 
 DATED = frozenset({"date", "datetime", "datum", "ds", "timestamp", "fecha"})
 TIMES = DATED | {"time", "zeit"}
@@ -32,6 +34,9 @@ UNITS = RISING | {
 }  # fmt: skip
 """What names of time may begin and go on with where their numbers seldom fall from row to row: `min` or `t_min` may be
 a minimum."""
+
+COUNTED = frozenset({"elapsed", "duration", "runtime", "uptime"})
+"""What names begin with whose hours, minutes and seconds count from a start, and are no times of day."""
 
 KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_id", "id", "name")
 """Names under which text tells series apart, and whole numbers that come again do."""
@@ -144,7 +149,7 @@ def _values(layout: Layout, free: list[str], keys: tuple[str, ...], timed: bool,
     counts = [name for name in counts if {*np.diff(layout[name].known).tolist()} == {1.0}]  # a logger's RECORD
     if counts and len(counts) < len(values):
         left = ", ".join(map(repr, counts))
-        notes.append(f"{left} left out, for counting rows; {layout.ways('column', counts[0])} predicts it")
+        notes.append(f"{left} left out: it counts rows; {layout.ways('column', counts[0])} predicts it")
         values = [name for name in values if name not in counts]
     return tuple(values)
 
@@ -284,11 +289,13 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
     kind = layout[time].kind
     if kind == "clock":
         dated = [name for name in free if layout[name].kind == "date"]
-        if not dated:
-            raise ValueError(
-                f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}"
-            )
-        return _joined(layout, (dated[0], time), notes)
+        if dated:
+            return _joined(layout, (dated[0], time), notes)
+        if (clock := _elapsed(layout, time, notes)) is not None:
+            return clock
+        raise ValueError(
+            f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}, or none"
+        )
     if kind == "typed":
         return TimeColumn((time,), typed=True)
     texts = layout[time].texts
@@ -329,23 +336,35 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name of time."""
     numbers = layout[name].known if layout[name].kind == "number" else np.empty(0)
     if not len(numbers):
-        return None
+        return _elapsed(layout, name, notes)
     steps, whole, (low, high) = np.diff(numbers), _whole(numbers), (numbers.min(), numbers.max())
     ordered = len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
     if whole and (hinted or ordered) and low >= 19000101 and high <= 21001231:
         cells = layout[name].texts
         if all(map(dates.is_date, cells[:100])):
             return TimeColumn((name,), _pattern(layout, name, cells, notes))
-    for unit, scale in EPOCHS.items():
+    for unit, scale in PER_SECOND.items():
         if ERA[0] * scale <= low and high <= ERA[1] * scale and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
             return TimeColumn((name,), unit=unit, whole=whole)
     if _is_of(name, TIMES) and {*_words(name)} & DATED and low >= SERIALS[0] and high <= SERIALS[1]:
         notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
         return TimeColumn((name,), whole=whole, serial=True)
-    # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
-    monotone = ordered if layout.strict else bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
+    # Beside further columns numbers may begin anew with every series of a file; in a frame they must not fall.
+    even = bool((steps >= 0).all() or (steps <= 0).all())
+    monotone = ordered or (even and _is_of(name, CLOCKS)) if layout.strict else even or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
+
+
+def _elapsed(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
+    """Hours, minutes and seconds since a start, by the column's name or where there are more than a day has; they fall
+    seldom from row to row: where a series begins anew."""
+    seconds = layout[name].known if layout[name].kind == "clock" else np.empty(0)
+    counted = {*_words(name)[:1]} & COUNTED or seconds.max(initial=0) > DAY
+    if not counted or (np.diff(seconds) >= 0).sum() < MOSTLY * (len(seconds) - 1):
+        return None
+    notes.append(f"{name!r} read as hours, minutes and seconds since a start")
+    return TimeColumn((name,), elapsed=True)
 
 
 def _words(name: str) -> list[str]:

@@ -54,7 +54,7 @@ def read_text(opened: Opened, asked: Hints) -> Layout:
     notes = _skipped([[]] * skip, "before the table") if remarks else []
     if separator == "," and widest > 1 and all(map(is_number, filter(None, lines[skip : skip + 9]))):
         way_out = asked.ways("decimal", ",")
-        notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, {way_out}")
+        notes.append(f"{lines[skip]!r} is read as {widest} cells; if it is one number, use {way_out}")
     if len(made.names) == 1 and not asked.sep and any("," in cell for cell in made[made.names[0]].texts):
         notes.append(f"a comma is the decimal mark of a single column; {asked.ways('sep', ',')} splits at it")
     return replace(made, notes=[*notes, *made.notes])
@@ -219,15 +219,15 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
 
 
 def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints) -> int | None:
-    """The first line whose cells are of the kinds of the columns; a stray cell is allowed below a line of names."""
+    """The first line whose cells are of the kinds of the columns; below names half may be stray or missing."""
     named = False
     for k, row in enumerate(rows[:JUDGED]):
         cells = [(cell, kind) for cell, kind in zip(row, kinds, strict=False) if kind in TYPED]
         fits = [kind_of([cell], asked) == kind for cell, kind in cells if not is_missing(cell, asked.absent)]
         fit, miss = fits.count(True), fits.count(False)
-        if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
+        if len(row) == len(kinds) and fit and (fit >= miss if named else not miss and 2 * fit >= len(cells)):
             return k
-        named = named or (miss > 0 and not fit and len(row) == len(kinds))
+        named = named or (2 * miss >= len(cells) > 0 and not fit and len(row) == len(kinds))
     return None
 
 

@@ -1,12 +1,10 @@
 """Times and series as frames hold them: read out of columns and indices, and written back as they came."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +15,9 @@ from prophecy.frames.align import Aligned
 from prophecy.frames.columns import NAMED, Layout, Stray, text_of
 from prophecy.frames.grid import UNITS
 from prophecy.frames.numbers import is_missing
-from prophecy.frames.times import Times, zone_of
+from prophecy.frames.times import PER_SECOND, Times, offset_text, zone_of
 
 DATES = (datetime, date, np.datetime64)  # types of cells that are dates
-EPOCHS = {"s": 10**0, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EXCEL_DAY = 25_569  # 1970-01-01 in days since 1899-12-30
 _NO_TIME = np.iinfo(np.int64).min  # NumPy's NaT
 
@@ -56,6 +53,7 @@ class TimeColumn(NamedTuple):
     whole: bool = False  # numbers without a fraction
     serial: bool = False  # days as Excel counts them
     typed: bool = False  # cells are dates by their type
+    elapsed: bool = False  # seconds, written as hours, minutes and seconds
 
     def read(self, layout: Layout) -> tuple[Times, list[str]]:
         """The times of all rows, and what is to be said of cells that are none."""
@@ -72,7 +70,7 @@ class TimeColumn(NamedTuple):
         numbers, said = column.numbers, column.said()
         if self.serial:  # written with six digits, a day is known to a tenth of a second
             return _since_1970(np.rint((numbers - EXCEL_DAY) * 86_400)), said
-        return Times(numbers) if self.unit is None else _since_1970(numbers / EPOCHS[self.unit]), said
+        return Times(numbers) if self.unit is None else _since_1970(numbers / PER_SECOND[self.unit]), said
 
     def _dates(self, layout: Layout) -> tuple[Times, list[str]]:
         """Dates in text, each read once however often it comes; the parts of a row's date together."""
@@ -89,7 +87,13 @@ class TimeColumn(NamedTuple):
         cells = [None if any(map(is_missing, row)) else " ".join(row) for row in texts]
         times = dates.read(cells, self.pattern, name, places.tolist(), wrong)[codes]
         count = int(np.isin(places[codes], [row for row, _ in wrong]).sum()) if wrong else 0
-        return times, Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
+        said = Stray(len(rows), count, wrong[:NAMED], "dates").said(name, layout.asked)
+        if times.ahead is not None and layout.asked.time_zone is None:
+            zones = (timezone(timedelta(seconds=seconds)) for seconds in np.unique(times.ahead).tolist())
+            written, ways = ", ".join(map(offset_text, zones)), layout.ways
+            zoned = f"; {ways('time_zone', 'Europe/Berlin')} follows a zone" if ways.option != "?" else ""
+            said.append(f"{name!r} has several offsets ({written}), and rows to come keep the last of them{zoned}")
+        return times, said
 
     def numbers(self, times: Times) -> Any:
         """Times as the numbers of the column."""
@@ -239,7 +243,7 @@ class Source:
         length, unit, _ = next((each for each in UNITS[1:5] if each[0] <= apart), UNITS[4])  # days to seconds
         return apart / length, unit
 
-    def by_column(self) -> dict[str, Source]:
+    def by_column(self) -> "dict[str, Source]":
         """Every variable as a series of its own."""
         parts = {name: self.series.values[:, i : i + 1] for i, name in enumerate(self.names)}
         return {
@@ -266,6 +270,10 @@ def time_series(times: Times, kind: Kind) -> Any:
     name, backend, clock = kind.time or "time", kind.backend or any_library(), kind.clock or TimeColumn((), whole=True)
     if times.dates and clock.pattern is not None:
         return nw.new_series(name, times.texts(), nw.String, backend=backend)
+    if clock.elapsed:
+        typed = kind.dtype == nw.Duration
+        cells = np.rint(times.values * 1e6).astype("m8[us]") if typed else list(map(dates.as_elapsed, times.values))
+        return nw.new_series(name, cells, backend=backend)
     if not times.dates or clock.unit is not None or clock.serial:
         series = nw.new_series(name, clock.numbers(times), backend=backend)
         return series.cast(kind.dtype) if kind.dtype is not None and kind.dtype.is_float() else series

@@ -39,14 +39,6 @@ class Table:
     codes: Counts
     notes: list[str]
 
-    @property
-    def path(self) -> str:
-        return self.layout.path
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.layout.names
-
     def rows(self) -> Any:
         """All columns, those of values as numbers and the others as they are, as a narwhals frame."""
         import narwhals.stable.v2 as nw

@@ -4,14 +4,12 @@ A clock that is put back in autumn shows one hour twice, so a table of local tim
 Which of the two a row belongs to follows from its place: rows are in the order of time, or in its reverse.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +19,7 @@ from prophecy._arrays import Counts, Indices, Mask
 Moments = NDArray[Any]  # datetime64 of some unit, or float64
 
 _EPOCH = datetime(1970, 1, 1)
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_CHANGES = (3, 4, 9, 10, 11)  # months in which some country puts its clocks back
-_BACK = (0, 4)  # hours of the day between which the doubled hour lies, in every zone in use
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of the units of dates, and of epochs
 _QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
@@ -32,15 +28,17 @@ class Times:
     """When rows happened.
 
     values: datetime64 (in UTC where there is a zone, as written where there is none), or float64 numbers of any unit.
-    zone: the time zone of the rows, in which days, weeks and months are counted; None without one.
+    zone: the time zone of the rows, in which days, weeks and months are counted; None without one. ahead: seconds ahead
+    of UTC written in each row, where they differ: its clock showed them, and zone is that of the last.
     """
 
     values: Moments
     zone: tzinfo | None = None
+    ahead: Counts | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values)
-        if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in [(unit, 1) for unit in _PER_SECOND]:
+        if values.dtype.kind == "M" and np.datetime_data(values.dtype) not in [(unit, 1) for unit in PER_SECOND]:
             values = values.astype("datetime64[s]")  # days, months and years as they are
         elif values.dtype.kind != "M":
             values = values.astype(np.float64)
@@ -49,8 +47,10 @@ class Times:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: Any) -> Times:
-        return Times(self.values[rows], self.zone)
+    def __getitem__(self, rows: Any) -> "Times":
+        ahead = None if self.ahead is None else self.ahead[rows]
+        zone = self.zone if ahead is None or not len(ahead) else timezone(timedelta(seconds=int(ahead[-1])))
+        return Times(self.values[rows], zone, ahead)
 
     @property
     def dates(self) -> bool:
@@ -64,7 +64,7 @@ class Times:
     @property
     def per_second(self) -> int:
         """Ticks of the underlying integers in a second (dates only)."""
-        return _PER_SECOND[np.datetime_data(self.values.dtype)[0]]
+        return PER_SECOND[np.datetime_data(self.values.dtype)[0]]
 
     @property
     def ticks(self) -> NDArray[Any]:
@@ -75,7 +75,7 @@ class Times:
         """What a clock on the wall showed: datetime64 in the zone's own time."""
         if self.zone is None or not self.dates:
             return self.values
-        return shifted(self.values, offsets(self.values, self.zone))
+        return shifted(self.values, offsets(self.values, self.zone) if self.ahead is None else self.ahead)
 
     def from_wall(self, wall: Moments) -> Moments:
         """The moments (UTC) at which the zone's clocks show `wall`; a time that is skipped in spring is an hour later,
@@ -89,9 +89,7 @@ class Times:
 
     def texts(self) -> list[str | None]:
         """Dates in one format, as precise as they need, with their offset where the zone is one; None where missing."""
-        offset = ""
-        if isinstance(self.zone, timezone):
-            offset = str(self.zone).removeprefix("UTC") or "+00:00"
+        offset = offset_text(self.zone) if isinstance(self.zone, timezone) else ""
         wall = self.wall()
         unit = _unit(wall[~self.missing])
         texts = np.datetime_as_string(wall, "m" if unit == "D" and offset else unit).tolist()
@@ -133,6 +131,11 @@ def parse_offset(zone: str) -> int:
         return 0
     digits = zone[1:].replace(":", "").ljust(4, "0")
     return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
+
+
+def offset_text(zone: timezone) -> str:
+    """A fixed zone as dates have it: +01:00."""
+    return str(zone).removeprefix("UTC") or "+00:00"
 
 
 def zone_of(name: str) -> tzinfo:
@@ -212,18 +215,13 @@ def _second(wall: Moments, length: Counts) -> Mask:
 
 
 def summer_time_ends(times: Times, doubled: Indices) -> bool:
-    """Whether times that come twice look like the hour that clocks put back show twice: no zone is known, and all of
-    them lie in the small hours of a Sunday of one of the months in which clocks are put back."""
-    if times.zone is not None or not times.dates:
+    """Whether times that come twice, in rows more often than daily, are those that the clocks of some zone show twice
+    when summer time ends."""
+    wall = times.values
+    if times.zone is not None or not times.dates or (wall == wall.astype("datetime64[D]")).all():
         return False
-    wall = times.values[doubled]
-    days = wall.astype("datetime64[D]")
-    months = wall.astype("datetime64[M]").astype(np.int64) % 12 + 1
-    hours = (wall - days).astype("timedelta64[h]").astype(np.int64)
-    sunday = (days.astype(np.int64) + 3) % 7 == 6  # 1970-01-01 was a Thursday
-    whole_days = bool((times.values == times.values.astype("datetime64[D]")).all())
-    fits = sunday & np.isin(months, _CHANGES) & (hours >= _BACK[0]) & (hours < _BACK[1])
-    return bool(fits.all()) and not whole_days
+    zones = map(ZoneInfo, sorted(available_timezones()))
+    return any((offsets(wall[doubled], zone, 0) > offsets(wall[doubled], zone, 1)).all() for zone in zones)
 
 
 def _late(wall: Moments, place: int, length: int) -> bool:

@@ -37,6 +37,8 @@ class Search:
         self._circles, self._clocked = _circles(values, phases), clocked
         self.units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
+        # Whether samples may be exact; and whether they show more than noise, and are not too far apart for that.
+        self._finest, self._resolved = (bool(self._rough.max() < most) for most in (laws.clean, laws.resolved))
         if not self._finest:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
@@ -47,15 +49,6 @@ class Search:
             for degree in ((2, 4) if clocked else (2, 3, 4))
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
-
-    @property
-    def _finest(self) -> bool:
-        return bool(self._rough.max() < self._laws.clean)
-
-    @property
-    def _resolved(self) -> bool:
-        """Whether there is more in the samples than noise, and they are not too far apart to show it."""
-        return bool(self._rough.max() < self._laws.resolved)
 
     def best(self) -> FittedFlow | None:
         """The field of powers, through exact samples if there is one, or the best of all."""
@@ -207,6 +200,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
         size = float(rest[there].std()) if there.any() else 0.0
         if size <= max(laws.noiseless, laws.converged * found.noise[variable]):
             continue  # rounding, or errors of integration where the noise is taken to be more than there is
+        if size > 2 * found.noise[variable]:
+            return False  # the noise is held near its first estimate: here, of rows at rest
         for lag in (1, 2):
             both = there[lag:] & there[:-lag]
             alike = np.mean((rest[lag:] * rest[:-lag])[both]) / size**2 if both.any() else 0.0
@@ -218,7 +213,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
 def finished(
     found: Assimilated, x: Array, measured: Array, seen: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
-    exact = found.residual < laws.exact.rounding
+    left = seen[:, : measured.shape[1]] * (measured - found.states[:, : measured.shape[1]])
+    exact = max(found.residual, np.sqrt(np.mean(left**2))) < laws.exact.rounding
     rough = roughness(x, seen > 0)[found.field.own]
     noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
     different = x.shape[1] * len(np.unique(x, axis=0))  # a row that is repeated, such as one at rest, counts once

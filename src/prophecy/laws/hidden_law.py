@@ -32,10 +32,13 @@ def decide(context: Context, steps: int, settings: Settings, promising: bool = T
     Rough series are not searched. promising: whether another candidate of all variables leads; noise of ordinary series
     is not looked through.
     """
-    how, clean = settings.hidden, settings.laws.clean
-    visible = _complete(context, settings)
-    rough = np.inf if visible is None else float(roughness(visible).max())
-    if visible is None or rough > how.rough:
+    how, clean, gaps = settings.hidden, settings.laws.clean, np.nonzero(~context.known)[0]
+    values = context.values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.laws.latest :]
+    if len(values) < how.least or not values.shape[1] <= min(3, int(context.varying.sum())):
+        return None
+    visible = np.ascontiguousarray(values)
+    rough = float(roughness(visible).max())
+    if rough > how.rough:
         return None
     noise = noise_of(visible, rough, how) if visible.shape[1] < 3 else 0.0
     try:
@@ -104,16 +107,6 @@ def _followed(
     note = f"{who} and {count} hidden{obey} standard deviations."
     path, draws = decided.path[:, : search.seen], decided.draws[:, :, : search.seen]
     return Decided(path, draws, None, method + (" by assimilation" if search.noise else ""), (note,), None)
-
-
-def _complete(context: Context, settings: Settings) -> Array | None:
-    """The latest samples without a gap, where there are few enough variables and enough samples."""
-    values = context.values
-    if values.shape[1] > 3 or values.shape[1] > int(context.varying.sum()):
-        return None
-    gaps = np.nonzero(~context.known)[0]
-    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.laws.latest :]
-    return np.ascontiguousarray(tail) if len(tail) >= settings.hidden.least else None
 
 
 def thinning(visible: Array, settings: Settings) -> int:

@@ -16,6 +16,8 @@ from prophecy.laws.select_terms import eliminated, shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.weak_form import Budget, WeakForm, regression
 
+_UNKNOWN = 1e-12  # of the largest singular value: below are kinks that no sample has come to
+
 
 def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Assimilated | None:
     """The member of a family that takes every sample to the next up to rounding, if one does.
@@ -41,7 +43,7 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         substeps = rough.substeps(EIGHTH, few.before, laws.exact.rounding)
         rough, rest = one_step(rough, few, EIGHTH, substeps, 12, robust=True, budget=own)
         budget.left = own.left * share
-        before, left = left, _median(rest)
+        before, left = left, float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
         if not left < laws.growing or (share == 1 and not 3 * laws.exact.rounding < left < 0.5 * before):
             break
         missed = np.nan_to_num(np.abs(steps.missed(rough, EIGHTH, 2)), nan=np.inf).max(axis=1)
@@ -92,6 +94,14 @@ def step_by_step(
     return last.taken(values, chosen=short is not solved)
 
 
+def solved_again(found: Assimilated, values: Array, known: Mask, exact: ExactSettings) -> Assimilated:
+    """The same terms and functions solved from other samples."""
+    steps = Steps.of(values, known)
+    substeps = found.field.substeps(EIGHTH, steps.before, exact.integrated, exact.most_substeps)
+    field, rest = one_step(found.field, steps, EIGHTH, substeps, 6, far=exact.close)
+    return _Solved(field, rest, steps, substeps, exact).taken(values, found.chosen)
+
+
 @dataclass(frozen=True, eq=False)
 class _Solved:
     """A field solved from single steps, and what it leaves of each, (steps, variables)."""
@@ -116,16 +126,19 @@ class _Solved:
         field, rest = one_step(field, self.steps, EIGHTH, self.substeps, iterations, far=self.exact.close)
         return replace(self, field=field, rest=rest)
 
+    @cached_property
     def tangent(self) -> Array:
         """The derivatives of every step with the parameters: (steps, variables, parameters)."""
         ends = self.field.tangents(FOURTH, self.steps.before, np.maximum(2, self.substeps))
         return ends[1][:, :, self.field.terms.variables :]
 
+    @cached_property
     def freedom(self) -> Array:
-        """A square root of the covariance of the parameters; steps that leave say nothing about them."""
-        system = self.tangent().reshape(self.rest.size, self.field.count)
+        """A square root of the covariance of the parameters; steps that leave say nothing about them. What nothing
+        determines is held."""
+        system = self.tangent.reshape(self.rest.size, self.field.count)
         system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)
-        return Damped(system, np.zeros(len(system)), long=True).root() * self.level
+        return Damped(system, np.zeros(len(system)), long=True).root(_UNKNOWN) * self.level
 
     def thinned(self) -> _Solved:
         """The field without the terms that do nothing, the doubtful ones last."""
@@ -134,7 +147,7 @@ class _Solved:
             field, terms = here.field, np.arange(here.field.count) < here.field.coefficients
             if not field.count:
                 break
-            value, _, alive = eliminated(field.vector, here.freedom(), terms, limit, field.coefficients)
+            value, _, alive = eliminated(field.vector, here.freedom, terms, limit, field.coefficients)
             if (alive == terms).all():
                 continue
             trial = here.again(field.only(alive, value), 3)
@@ -165,7 +178,7 @@ class _Solved:
         around = uniform_filter1d(self.typical**2, exact.around, axis=0, mode="nearest")
         least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(self.typical**2, axis=0)))
         weight = np.where(self.typical == self.rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
-        system = np.where(weight[..., None] > 0, weight[..., None] * self.tangent(), 0.0).reshape(-1, count)
+        system = np.where(weight[..., None] > 0, weight[..., None] * self.tangent, 0.0).reshape(-1, count)
         target = np.where(weight > 0, weight * self.rest, 0.0).reshape(-1)
         field = self.field.moved(Damped(system, target, long=True)(LEAST))
         trial = replace(self, field=field, rest=self.steps.missed(field, EIGHTH, self.substeps))
@@ -179,11 +192,7 @@ class _Solved:
         last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), self.field.count))])
         stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
         stray = np.maximum(stray, noise)
-        return Assimilated(self.field, values, noise, 0.0, self.freedom(), last, evidence, stray, chosen)
-
-
-def _median(rest: Array) -> float:
-    return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
+        return Assimilated(self.field, values, noise, 0.0, self.freedom, last, evidence, stray, chosen)
 
 
 def _most(rest: Array, exact: ExactSettings) -> float:

@@ -27,7 +27,7 @@ from prophecy.laws.flow import FOURTH, RECIPROCAL, SparseField, Tableau
 from prophecy.laws.kernels import entry
 from prophecy.laws.select_terms import eliminated, exchanged, widened
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
-from prophecy.laws.weak_form import LEAST_NOISE, Budget, regression, roughness, smoothed
+from prophecy.laws.weak_form import Budget, regression, roughness, smoothed
 
 Point = tuple[SparseField, Array]  # a field, and the states at the samples or what it leaves of these
 
@@ -77,12 +77,6 @@ class Problem:
     def _tightness(self) -> Array:
         """(variables,): 1 / model error; inputs have no equation to keep."""
         return np.asarray(np.where(self.field.own, 1 / (self.looseness * self.noise), 0.0))
-
-    @property
-    def _spare(self) -> float:
-        """Equations less unknowns."""
-        own = self.field.own
-        return max(1.0, float(self.seen[:, own].sum() - own.sum() - self.field.count))
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
@@ -137,8 +131,9 @@ class Problem:
         the shares of the variables are only looked at under a tight flow. Never far above the first estimate: what a
         field cannot explain is the field's fault, not noise.
         """
-        noise = self.noise * np.sqrt(self._cost / self._spare)
-        observed = self.seen.any(axis=0) & self.field.own
+        own = self.field.own
+        spare = self.seen[:, own].sum() - own.sum() - self.field.count  # equations less unknowns
+        noise, observed = self.noise * np.sqrt(self._cost / max(spare, 1.0)), self.seen.any(axis=0) & own
         if self.looseness <= self.laws.stages[2]:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
@@ -341,7 +336,8 @@ def assimilate(
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
     noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
     states = np.where(field.own, smoothed(values, noise), values)
-    field, noise = _start(field, values, states, noise, laws)
+    thin = laws.thin if field.coefficients > laws.kept else 0.0
+    field = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
     noise = np.maximum(noise, least_noise(noise, laws))
     problem = Problem(field, values, seen, noise, states, laws)
     problem.budget = budget or Budget()
@@ -369,16 +365,3 @@ def assimilate(
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = problem.known(evidence)
     return best
-
-
-def _start(
-    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
-) -> tuple[SparseField, Array]:
-    """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
-    thin = laws.thin if field.coefficients > laws.kept else 0.0
-    start = regression(field, states, float(noise.max()), nats=thin, most=laws.kept)
-    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
-    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
-        return start, noise
-    start, rest = one_step(start, Steps.of(values), FOURTH, 2)
-    return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

@@ -129,7 +129,8 @@ class LawSettings:
     alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
 
     # Functions beside powers
-    short: float = 5.0  #: terms for each variable: a law of powers with more may be an imitation of functions
+    #: Parameters for each variable: with more, a law of powers may imitate functions, and is none through noise
+    short: float = 5.0
     functions: int = 6  #: in one field; 0 leaves them out
     quotients: tuple[int, ...] = (1, 2)  #: degrees of denominators; () leaves quotients out
     kinks: int = 10  #: in one field that has no other functions: a piecewise linear one with eleven pieces
@@ -141,11 +142,10 @@ class LawSettings:
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
-    announced: float = 10.0  #: parameters for each variable: a field of exact samples with more is not called a law
-    #: Share of its rates that a law leaves open: with more it is not called one. Right ones of the census have up to
-    #: 0.04 at 3 % noise, false ones with terms that cancel 0.08 and more.
-    doubt: float = 0.05
-    steepest: float = 100.0  #: by which an exponent may change along the path: e^100 is nothing that samples show
+    announced: float = 10.0  #: parameters for each variable: a field with more is not called a law of exact samples
+    #: Share of its rates that a law leaves open: with more it is not called one. A law is false that is 0.05 off, which
+    #: is two and a half standard errors then.
+    doubt: float = 0.02
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
@@ -157,11 +157,11 @@ class LawSettings:
     #: Shares of the context: a law solved again without the last so much of it has to forecast that (`trajectory.py`)
     held_back: tuple[float, ...] = (0.15, 0.3, 0.5)
     foretold_close: float = 0.3  #: standard deviations between draws from which on they say nothing about errors
-    #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
-    #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
+    #: Of its own spread: a law through noise that is further off in two of these forecasts is none. True ones of 14
+    #: textbook systems and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17
     astray: float = 2.0
-    #: The same from which on its path is not followed either, and other candidates are tried; a law is made that much
-    #: wider than it says at most
+    #: The same from which on its path is not followed either, and other candidates are tried; of exact samples, from
+    #: which on it is none. A law is made that much wider than it says at most where only one forecast is off
     follows: float = 10.0
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out

@@ -152,7 +152,9 @@ class FoundSystem:
         powers = [*unit, *(unit[a] + unit[b] for a, b in pairs), np.zeros(v, dtype=np.int64)]
         least = np.full(len(value), _NO_RATE * np.abs(value[:-1]).max())
         size = min(1.0, float(np.abs(value[:v]).max()) or 1.0)
-        least[-1] = max(self.model.laws.significant * error[-1], _NO_RATE * size)
+        span = np.ptp(table.functions[j].sums(self.model.found.states)) * abs(value[np.argmax(most)]) / most.max()
+        # A shift that is not known is left out where that changes little along the samples.
+        least[-1] = max(min(self.model.laws.significant * error[-1], _ROUNDED * span), _NO_RATE * size)
         kept = np.nonzero(np.abs(value) > least)[0]
         terms = tuple(Term(float(value[k]), float(error[k]), tuple(powers[k].tolist())) for k in kept)
         return Argument(name, terms), factor

@@ -4,10 +4,10 @@ Measurements of a system with few variables and a short equation need no tournam
 of a sparse field passes through the whole context and leaves nothing but noise, that field is the answer, and what the
 context leaves open about its parameters and its last state is the uncertainty.
 
-Through noise several fields pass through the same samples and lead elsewhere after them. So the law is solved again
-without the last part of the context, its terms chosen anew among all of its family, and has to forecast that part
-(`held_out`): where it is further off than the noise and its own spread say, its spread is that much too small, and
-where it is so twice, or by far, it is no law.
+Several fields pass through the same samples, through noise or as powers in the place of roots, and lead elsewhere after
+them. So the law is solved again without the last part of the context, through noise with its terms chosen anew among
+all of its family, and has to forecast that part (`held_out`): where it is further off than the noise and its own spread
+say, its spread is that much too small, and where it is so twice, or by far, it is no law.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from prophecy._arrays import Array, Mask
 from prophecy.laws import flow
 from prophecy.laws.context import Context
 from prophecy.laws.families import waves
-from prophecy.laws.flow import EXPONENTIAL, NO_KICKS, SparseField, Terms
+from prophecy.laws.flow import NO_KICKS, SparseField, Terms
+from prophecy.laws.noise_free import solved_again
 from prophecy.laws.problem import Assimilated, Problem
 from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.to_equations import FoundSystem
@@ -78,14 +79,6 @@ class FittedFlow:
         rates, *drawn = [(flow.features(f.terms, self.found.states) @ f.theta)[:, :variables] for f in fields]
         size, away = np.mean(rates**2, axis=0), np.mean((np.stack(drawn) - rates) ** 2, axis=(0, 1))
         return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
-
-    @property
-    def steepest(self) -> float:
-        """By how much the exponent of an exponential in some equation changes along the path, at most."""
-        terms = self.field.terms
-        kept = np.flatnonzero(flow.powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0))
-        rises = [terms.functions[i] for i in kept if terms.kinds[i] == EXPONENTIAL]
-        return max((float(np.ptp(f.sums(self.found.states))) for f in rises), default=0.0)
 
     def path(self, steps: int) -> Array:
         """The flow from the last state: (steps, variables)."""
@@ -185,7 +178,8 @@ def decide(context: Context, model: FittedFlow | None, steps: int, wider: float 
 
     A field that needs errors of its own beside the noise is followed where it forecast the rows that it was solved
     without as well as it says, and is not announced. The draws have the noise in them that values to come will have
-    too; the path is without. wider: by how much the draws of an exact law are farther from it than it says.
+    too; the path is without. wider: by how much draws are farther from it than the samples say, beside what rows held
+    back say.
     """
     if model is None or model.found.noise.max() > (laws := model.laws).noise:
         return None
@@ -193,10 +187,10 @@ def decide(context: Context, model: FittedFlow | None, steps: int, wider: float 
         return None
     path = model.path(steps)
     seen, noise = int(context.varying.sum()), model.found.noise
-    test = None if model.exact else held_out(model, context.values, context.known, seen, steps)
-    if test is not None and (test.lost or (test.wider > 1 and not model.conclusive)):
+    test = held_out(model, context.values, context.known, seen, steps)
+    if test.lost or (test.wider > 1 and not model.conclusive):
         return None
-    draws = model.ensemble(steps, laws.draws, 0, wider if test is None else test.wider)
+    draws = model.ensemble(steps, laws.draws, 0, wider * test.wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
         return None
@@ -206,36 +200,35 @@ def decide(context: Context, model: FittedFlow | None, steps: int, wider: float 
     left = "exactly" if model.exact else f"up to noise of {model.found.residual:.2g} standard deviations"
     note, system = f"field with {model.field.count} parameters passes through the", None
     why = _doubt(model, test, seen)
+    if why is not None and model.exact and np.std(draws[..., :seen], axis=0).max() > laws.foretold_close:
+        return None  # it says nothing any more
     if why is None:
         columns = tuple(np.nonzero(context.varying)[0].tolist())
         system = FoundSystem(model, context.units, context.stride, columns)
         notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
     else:
         notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
-    return Decided(path, draws, model, "field by assimilation", notes, system, test is None or not test.astray)
+    return Decided(path, draws, model, "field by assimilation", notes, system, not test.astray)
 
 
-def _doubt(model: FittedFlow, test: HeldOut | None, seen: int) -> str | None:
+def _doubt(model: FittedFlow, test: HeldOut, seen: int) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
-    laws = model.laws
+    laws, variables = model.laws, len(model.offset)
     if not model.conclusive:
         return "has errors of its own beside the noise: it"
-    if model.field.count > laws.announced * len(model.offset):
-        return "they are too many for a law: it may imitate another, and"
-    if test is None:
-        return None
     if test.astray:
         return f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
+    # Through noise, too, every variable may act on each.
+    if model.field.count > (laws.announced if model.exact else max(laws.short, variables)) * variables:
+        return "they are too many for a law: it may imitate another, and"
     if (open_ := model.doubt(seen)) > laws.doubt:
         return f"leaves its rates open by {open_:.0%}: it"
-    if model.steepest > laws.steepest:
-        return f"has an exponent that changes by {model.steepest:.2g} along it, which no samples determine: it"
     return None
 
 
 class HeldOut(NamedTuple):
-    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor
-    worth following. rows: the most that were held back."""
+    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor,
+    through noise, worth following. rows: the most that were held back."""
 
     wider: float
     astray: bool
@@ -257,15 +250,18 @@ def held_out(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         part = _without_the_last(model, values, known, rows, allowed)
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
     second, most = np.maximum(np.sort(ratios)[-2:], 1.0)
-    wider = np.sqrt(second * most) if second > laws.astray else most
-    astray = second > laws.astray
-    return HeldOut(float(min(wider, laws.follows)), bool(astray), bool(second > laws.follows), max(counts))
+    # Single steps tell more of exact samples: what is left, integrators make, and it grows along a path.
+    astray = second > (laws.follows if model.exact else laws.astray)
+    wider = min(np.sqrt(second * most) if astray else most, max(second, laws.follows))
+    return HeldOut(float(wider), bool(astray), bool(second > laws.follows and not model.exact), max(counts))
 
 
 def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, allowed: Mask) -> FittedFlow | None:
     """The law from all but the last `rows`, beginning where the whole context led to."""
     laws, found, early = model.laws, model.found, len(values) - rows
     x = values[:early] + model.offset
+    if model.exact:
+        return replace(model, found=solved_again(found, x, known[:early], laws.exact), end=x, seen=None)
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
     if model.seen is not None:
         observed = observed * model.seen[:early]
@@ -285,7 +281,7 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
 def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int, seen: int) -> float:
     """Root mean square of what `part` misses the next samples by, beyond their noise, over that of its draws, of the
     variable with the largest; while draws are close to each other, and as far as noise leaves no doubt."""
-    laws, noise = part.laws, part.found.noise[:seen]
+    laws, noise = part.laws, np.maximum(part.found.noise[:seen], part.laws.exact.negligible)
     path = part.path(steps)[:, :seen]
     draws = part.ensemble(steps, laws.draws // 2, 0)[:, :, :seen]
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]

@@ -51,7 +51,7 @@ class Tail(Generic[T]):
         before = len(self._items)
         self._items.extend(items)
         self.last += len(self._items) - before
-        if len(self._items) > 1.25 * self._kept:  # not every time: the others move up
+        if len(self._items) > self._kept + self._kept // 64:  # not every time: the others move up; but few at once
             del self._items[: len(self._items) - self._kept]
 
     def after(self, number: int) -> Iterable[tuple[int, T]]:

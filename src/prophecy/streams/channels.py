@@ -13,7 +13,7 @@ from prophecy import _checks, _machine
 from prophecy._arrays import Array
 from prophecy.streams.kernels import entry
 from prophecy.streams.limits import FLAGS, LARGEST, MOST, RING
-from prophecy.streams.rows import Records, check, check_times, fresh, fresh_clocks, fresh_samples, rings
+from prophecy.streams.rows import Records, check, check_times, fresh, fresh_times, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
 
@@ -37,7 +37,7 @@ class Channels:
         self.series, self.hold, self.context, self.settings = series, hold, context, settings
         self.table = table(settings)
         self._workers, self._late, self._warned = workers, 0, False
-        self.put(fresh(series, self.table, hold), rings(series), fresh_clocks(series, dt), fresh_samples(series), 0)
+        self.put(fresh(series, self.table, hold), rings(series), *fresh_times(series, dt), 0)
 
     def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
         """Everything the series know, and how many moments they have seen."""
@@ -135,12 +135,13 @@ class Channels:
         return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def regular_context(self) -> Array:
-        """The values kept, (series, time), one for each step of the grid, oldest first: NaN in holes and before a
-        series' first. Those whose stamps missed the grid, or came at irregular times, are as brought to it."""
-        kept = np.minimum(self.records["count"], min(RING, self.context))
-        out = np.full((self.series, int(kept.max())), np.nan)
-        for row, record, ring, length in zip(out, self.records, self.rings, kept, strict=True):
-            places = (int(record["count"]) - int(length) + np.arange(length)) % RING
+        """The last `context` values, (series, time), one for each step of the grid, oldest first: NaN in holes and
+        before a series' first. Those whose stamps missed the grid, or came at irregular times, are as brought to it."""
+        out = np.full((self.series, RING), np.nan)
+        for row, record, ring in zip(out, self.records, self.rings, strict=True):
+            places = np.arange(max(int(record["count"]) - RING, 0), int(record["count"])) % RING
             missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
-            row[len(row) - length :] = np.where(missing == 1, np.nan, ring[places])
-        return out
+            known = np.flatnonzero(missing == 0)[-self.context :]
+            row[RING - len(places) + known] = ring[places[known]]
+        begun = np.isfinite(out).any(axis=0)
+        return out[:, int(begun.argmax()) :]

@@ -2,8 +2,11 @@
 
 LARGEST = 1e75  # largest value taken in, in size; its fourth power is a float64 still
 MOVED = 1e80  # bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times
-SQUARED = MOVED**2  # bound of squared errors
+SQUARED = 2.0 * MOVED * 2.0 * MOVED  # bound of squared errors: what came and what was forecast lie as far apart
 LARGEST_TIME = 1e30  # largest time in size, in whatever unit: nanoseconds since 1970 are 2e18
+FARTHEST, LONGEST_STEP = 1e7 * LARGEST_TIME, 10 * LARGEST_TIME  # bounds of the clock's times and of its step
+READOUT, GROWTH, FACTOR = 1e200, 1e16, 1e108
+"""Bounds of solved readouts: of weights, of growth, and of a factor: the root of its squares' sum."""
 MOST = 2**53  # largest count: whole numbers up to here are exact as float64
 SMALLEST = 1e-200  # squares below this count as zero: their own squares would leave the range of float64
 ROUNDING, ERROR_ROUNDING = 1e-17, 1e-15
@@ -16,12 +19,13 @@ PRIOR_POWER, BOUND, TIDY = 1e12, 1e16, 64
 prior; largest squared norm of a factor times the mean square of the features, beyond which, in a direction the signal
 never excites, the next rounding error would be learned as signal (float64 has 16 digits); and the samples between
 applications of the factors' growth and bound."""
-LOWEST, HIGHEST = 0.01, 100.0
+LOWEST, HIGHEST = 0.01, 1e6
 """Bounds of the tracked quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
 ROUNDED = 1e-6
 """Offsets below this share of a step are rounding of stamps: the value is taken as lying on the grid. So are squared
 errors below this share of those that jitter makes, and errors below this share of a change."""
 RING = 4352  # recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)
+GAP = RING // 4  # places of it that a gap takes, at most, and a season more
 FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 WINDOW = 20
@@ -52,4 +56,5 @@ WALKED = 2**15  # steps of holes that are taken one by one, at most, until value
 EARNED = 32
 """Steps of holes that every value pays for: it costs 32 steps on average (some 40 µs) and 40 ms at worst, whatever its
 stamp is. What is left of a hole is passed over."""
+CURVES = 6  # polynomials that join irregular samples, of degrees 3, 5, … 13
 PARTS = 6  # parts in which the typical interval is tried as a step

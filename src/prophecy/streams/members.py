@@ -93,10 +93,10 @@ the record's layout and the rest follow."""
 AWAKE = sum(member.start != SEASON for member in SOLVED)
 """Solved members that never sleep."""
 
-# What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
-SHORT = sorted(
-    [(d + 1, d) for d in INTERPOLATING] + [(w, d) for w in SHORT_WINDOWS for d in SHORT_DEGREES if d + 1 < w]
-)
+# What follows from the lists above. Short members are ordered by window, those that smooth (degree 0) come last: old
+# lags concern the last of them only.
+_FITTED = [(w, d) for w in SHORT_WINDOWS for d in SHORT_DEGREES if 0 < d < w - 1]
+SHORT = sorted([(d + 1, d) for d in INTERPOLATING] + _FITTED) + [(w, 0) for w in SHORT_WINDOWS]
 SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
 FIXED = SHORTS + LONGS * len(WINDOWS)
 BANK = FIXED + AWAKE

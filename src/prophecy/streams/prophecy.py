@@ -26,7 +26,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 12  # of saved files; others are refused
+FORMAT = 13  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
@@ -200,7 +200,7 @@ class Prophecy:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
 
         It needs at least 2 values. Holes between timestamps are missing values, as NaN is; values at irregular times
-        are first brought to the typical interval by straight lines between them.
+        are those that were brought to the typical interval (docs/time.md).
         """
         from prophecy.forecasting import forecast
 

@@ -10,7 +10,7 @@ from prophecy._arrays import Array
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact_readout import exact, noise_gain
-from prophecy.streams.members import BANK, LONG_DEGREES, ORDER, SHORT, SOLVED, WINDOWS
+from prophecy.streams.members import BANK, LAGS, LONG_DEGREES, ORDER, SHORT, SOLVED, WINDOWS
 
 _NOTHING = np.zeros(0)
 
@@ -46,6 +46,13 @@ def least_squares(window: int, degree: int, horizon: float, derivative: int = 0)
     return np.asarray(q @ np.linalg.solve(r.T, targets), dtype=np.float64)
 
 
+def smoothing(window: int) -> Array:
+    """Weights (lags,) of exponential smoothing, newest first, whose mean age is that of the last `window` samples: of
+    all weights exact for a constant these follow a level that wanders best."""
+    weights = (1.0 - 2.0 / (window + 1)) ** np.arange(LAGS if window > 1 else 1)
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
 @lru_cache(maxsize=1)
 def members() -> tuple[Member, ...]:
     """All members, in the order of the record's arrays: short ones, long ones window by window, solved ones."""
@@ -55,9 +62,12 @@ def members() -> tuple[Member, ...]:
 
 
 def _short(window: int, degree: int) -> Member:
-    ahead = least_squares(window, degree, 1.0)
+    ahead = least_squares(window, degree, 1.0) if degree else smoothing(window)
     slope = least_squares(window, degree, 0.0, 1) if degree else _NOTHING
-    name, slips = f"last {window} samples, degree {degree}", _slips(window, degree, ahead, slope)
+    name = (
+        f"last {window} samples, degree {degree}" if degree or window == 1 else f"exponential smoothing over {window}"
+    )
+    slips = _slips(window, degree, ahead, slope)
     return Member(name, window, degree, float(ahead @ ahead), ahead, slope, *slips)
 
 

@@ -36,7 +36,7 @@ FIELDS = (
     Field("hold", WHOLE, (), 0, 1, "flag", "1 where a gap repeats the last value, 0 where it is filled by prediction"),
     Field("count", WHOLE, (), 0, n.MOST, "samples", "moments since the first value, gaps included"),
     Field("gap", WHOLE, (), 0, n.MOST, "samples", "values missing, or not believed, since the last known one"),
-    Field("crossed", WHOLE, (), 0, n.MOST, "samples", "those of them that were taken one by one"),
+    Field("crossed", WHOLE, (), 0, n.GAP + n.LONGEST, "samples", "those of them that are in the ring"),
     Field("known", WHOLE, (), 0, n.MOST, "samples", "known values"),
     Field("learned", WHOLE, (), 0, n.MOST, "samples", "values learned from"),
     Field("last", REAL, (), -n.LARGEST, n.LARGEST, "signal", "the newest value, or what stands in for it"),
@@ -55,17 +55,17 @@ FIELDS = (
     Field("last_error_peak", REAL, (), 0, n.SQUARED, "signal²", "its largest squared error in the block before"),
     Field("quantile", REAL, (len(m.LEVELS),), n.LOWEST, n.HIGHEST, "rms", "quantiles of its absolute errors"),
     Field("tail", REAL, (), 0, 4, "1", "mean logarithm by which errors beyond the quantile of level 0.98 pass it"),
-    Field("bias", REAL, (m.FIXED,), -n.MOVED, n.MOVED, "signal", "average error of each constructed member"),
+    Field("bias", REAL, (m.FIXED,), -2 * n.MOVED, 2 * n.MOVED, "signal", "average error of each constructed member"),
     Field("squared_bias", REAL, (m.FIXED,), 0, n.SQUARED, "signal²", "average of its square"),
-    Field("growth", REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
-    Field("readout", REAL, (len(m.SOLVED), m.WIDTH), -1e200, 1e200, "1", "weights of the solved members"),
+    Field("growth", REAL, _SOLVED, 1, n.GROWTH, "1", "growth of each factor not yet applied to it"),
+    Field("readout", REAL, (len(m.SOLVED), m.WIDTH), -n.READOUT, n.READOUT, "1", "weights of the solved members"),
     Field("power", REAL, _SOLVED, 0, n.SQUARED, "signal²", "mean square of each solved member's features"),
     Field("begun", WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
     Field("same", WHOLE, (), 0, n.MOST, "samples", "values equal to the newest, in a row before it"),
     Field("longest", WHOLE, (), 0, n.MOST, "samples", "the most equal values in a row, before the current ones"),
     Field("rests", WHOLE, (), 0, n.MOST, "1", "runs of 16 or more differences of 0, before the current one"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild values in a row until now, not yet confirmed"),
-    Field("doubted", REAL, (2,), -n.MOVED, n.MOVED, "signal", "their errors"),
+    Field("doubted", REAL, (2,), -2 * n.LARGEST, 2 * n.LARGEST, "signal", "their errors"),
     Field("gap_seen", WHOLE, (n.OCTAVES,), 0, n.MOST, "1", "gaps of 1, 2–3, 4–7, … steps so far"),
     Field("gap_error", REAL, (n.OCTAVES,), 0, n.MOVED, "signal", "largest recent error right after each kind"),
     Field("shrink_ahead", REAL, (2,), -n.MOVED, n.MOVED, "signal", "next change, by the members and shrunk"),
@@ -99,12 +99,10 @@ FIELDS = (
     Field("alarm_last_peak", REAL, (), 0, 100, "log10", "largest sum of ranks in the block before"),
     Field("alarm_left", WHOLE, (), 0, n.MOST, "samples", "values until the block is full"),
     # What every value needs comes first, up to the factors of members that never sleep (`Streams.take`).
-    Field("factor", REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
+    Field("factor", REAL, (m.FACTORS,), -n.FACTOR, n.FACTOR, "1/signal", "roots of the solved members' covariances"),
     Field("season_filled", WHOLE, (n.RING // n.FLAGS,), 0, 2**n.FLAGS - 1, "flags", "a bit a place: 1 is missing"),
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
-
-_FARTHEST = 1e7 * n.LARGEST_TIME  # bound of times: clocks that are set move them
 
 CLOCK_FIELDS = (
     Field("count", WHOLE, (), 0, n.MOST, "stamps", "stamps taken"),
@@ -113,21 +111,22 @@ CLOCK_FIELDS = (
     Field("strange", WHOLE, (), 0, n.MOST, "stamps", "stamps in a row before the newest, or beyond `longest_hole`"),
     Field("coarse", WHOLE, (), 0, n.MOST, "stamps", "intervals in a row of two steps or more"),
     Field("walked", WHOLE, (), 0, n.MOST, "steps", "steps of holes taken lately, less what values have earned since"),
-    Field("dt", REAL, (), 0, 10 * n.LARGEST_TIME, "s", "the step, 0 before it is known"),
-    Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
-    Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),
+    Field("dt", REAL, (), 0, n.LONGEST_STEP, "s", "the step, 0 before it is known"),
+    Field("last", REAL, (), -n.FARTHEST, n.FARTHEST, "s", "the newest stamp"),
+    Field("grid", REAL, (), -n.FARTHEST, n.FARTHEST, "s", "the newest place on the grid"),
     Field("off", REAL, (), 0, 1, "1", "share of recent stamps that were off the grid"),
     Field("fitted", REAL, (), 0, n.MOST, "stamps", "how many stamps phase and step are fitted over"),
     Field("mean_offset", REAL, (), -1e6, 1e6, "steps", "mean of the recent offsets from the grid"),
     Field("mean_square", REAL, (), 0, 1e12, "steps²", "mean square of the recent offsets"),
-    Field("recent", REAL, (n.RECENT,), -_FARTHEST, _FARTHEST, "s", "the last stamps, at count modulo their number"),
+    Field("recent", REAL, (n.RECENT,), -n.FARTHEST, n.FARTHEST, "s", "the last stamps, at count modulo their number"),
 )
 
 SAMPLE_FIELDS = (
     Field("value", REAL, (n.RECENT,), -n.LARGEST, n.LARGEST, "signal", "the last values, beside their stamps", True),
-    Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
+    Field("newest", REAL, (), -n.FARTHEST, n.FARTHEST, "s", "when the last known value came", True),
     Field("known", REAL, (), -n.LARGEST, n.LARGEST, "signal", "that value"),
     Field("beside", REAL, (2,), -1e40, 1e40, "1", "errors times what lies off the grid, or the path, and its square"),
+    Field("fit", REAL, (n.CURVES,), 0, n.SQUARED, "signal²", "errors of polynomials of degree 3, 5, … through samples"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._arrays import Array
+from prophecy.streams import limits as n
 from prophecy.streams import members as m
 from prophecy.streams.kernels import entry
-from prophecy.streams.limits import RECENT, RING, SHORTEST
 from prophecy.streams.record import CLOCK_FIELDS, FIELDS, LAYOUTS, SAMPLE_FIELDS, Field
 from prophecy.streams.settings import DEFAULT, Settings
 
@@ -31,21 +31,14 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
 
 def rings(count: int) -> Array:
     """Room for the last `RING` values of `count` streams: (count, RING); memory is taken as it is written to."""
-    return np.zeros((count, RING))
+    return np.zeros((count, n.RING))
 
 
-def fresh_clocks(count: int, dt: float | None) -> Records:
-    """Clocks of `count` streams that have seen nothing."""
-    clocks = np.zeros(count, dtype=CLOCK)
-    clocks["given"], clocks["dt"] = dt is not None, dt or 0.0
-    return clocks
-
-
-def fresh_samples(count: int) -> Records:
-    """Samples of `count` streams that have seen nothing."""
-    samples = np.zeros(count, dtype=SAMPLES)
-    samples["newest"] = np.nan
-    return samples
+def fresh_times(count: int, dt: float | None) -> tuple[Records, Records]:
+    """Clocks and samples of `count` streams that have seen nothing."""
+    clocks, samples = np.zeros(count, dtype=CLOCK), np.zeros(count, dtype=SAMPLES)
+    clocks["given"], clocks["dt"], samples["newest"] = dt is not None, dt or 0.0, np.nan
+    return clocks, samples
 
 
 # Those of a file.
@@ -78,12 +71,23 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     for name in ("weight", "shrink_weight"):
         require(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     # Members whose season was put to sleep or woke since the last value had less of the prior when they learned.
-    least = t["seasons"]["joined"] * t["share"] * np.minimum(t["prior"][records["season_on"]], t["prior"][1])
-    require(records, "weight", records["weight"] >= least, "must be at least the share")
-    for name, most in (("learned", "known"), ("known", "count"), ("gap", "count")):
+    prior = t["prior"][records["season_on"]]
+    least, most = t["seasons"]["joined"] * t["share"] * np.minimum(prior, t["prior"][1]), np.sign(prior)
+    fine = (records["weight"] >= least) & (records["weight"] <= most)
+    require(records, "weight", fine, "must be at least the share, and 0 while a member sleeps")
+    limits = {"doubts": "gap", "same": "learned", "learned": "known", "known": "count", "crossed": "count"}
+    for name, most in limits.items():
         require(records, name, records[name] <= records[most], f"must be at most {most}")
-    require(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
+    require(
+        records, "season_periods", (periods == 0) | (periods > n.SHORTEST - 1), f"must be 0 or above {n.SHORTEST - 1}"
+    )
     require(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")
+    used = np.arange(n.CENTROIDS) < records["alarm_size"][..., None]
+    rising = np.diff(records["alarm_middle"]) >= 0.0
+    require(records, "alarm_middle", rising | ~used[..., 1:], "must not fall")
+    require(records, "alarm_weight", (records["alarm_weight"] >= 1.0) | ~used, "must be 1 or more where it is used")
+    squares = np.add.reduceat(records["factor"] ** 2, m.PLACES, axis=1)
+    require(records, "factor", (squares <= n.FACTOR**2).all(axis=1), f"must have a size of at most {n.FACTOR:g}")
     positive = (records["scale"][:, : m.BANK] > 0.0).all(axis=1) & (records["error_scale"] > 0.0)
     require(records, "error_scale", positive | (records["learned"] == 0), "and all scales must be positive by now")
     relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
@@ -99,7 +103,7 @@ def check_times(clocks: Records, samples: Records, count: int, settings: Setting
     _within_limits(clocks, CLOCK_FIELDS)
     _within_limits(samples, SAMPLE_FIELDS)
     # Where no stamp came but the first, once or several times, there is no step yet.
-    stamped = np.arange(RECENT) < clocks["count"][:, None]
+    stamped = np.arange(n.RECENT) < clocks["count"][:, None]
     several = ((clocks["recent"] != clocks["recent"][:, :1]) & stamped).any(axis=1)
     require(clocks, "dt", (clocks["dt"] > 0.0) | ~several & (clocks["irregular"] == 0), "must be positive by now")
     longest = (settings.clock.longest_hole + 1.0) * clocks["dt"]

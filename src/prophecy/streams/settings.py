@@ -140,11 +140,12 @@ class ClockSettings(Group):
     changed: Share = 0.02
     """Share by which a step must differ to be another one: what was learned per step is void then. A typical interval
     of irregular times is another one if it is half or twice as long (a quarter longer, while few stamps came)."""
-    hole: float = 2.0
-    """Typical intervals that must be missing for nothing to be interpolated."""
+    hole: float = 7.0
+    """Typical intervals that must be missing for nothing to be interpolated: of exponential intervals one in 256 is
+    longer, with 2 one in eight."""
     apart: Share = 0.5
-    """Steps two samples must be apart for both to carry a cubic, which magnifies the noise of closer ones: with 0.1 the
-    error is 6 % larger at intervals of ± 90 %."""
+    """Steps two samples must be apart for both to carry a polynomial, which magnifies the noise of closer ones: with
+    0.1 the error is 6 % larger at intervals of ± 90 %."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def table(settings: Settings) -> NDArray[np.void]:
     ahead, advance = t["short"].reshape(m.LAGS, -1), t["long"].reshape(len(m.WINDOWS), m.ORDER, -1)
     for i, member in enumerate(fixed[: m.SHORTS]):
         ahead[: len(member.ahead), i] = member.ahead
-        t["reach"][i // m.ROW] = member.window
+        t["reach"][i // m.ROW] = len(member.ahead)
         t["short_slope"][: len(member.slope), i] = member.slope
     for i, window in enumerate(m.WINDOWS):
         pair = bilinear(legt(m.ORDER, float(window)).A, legt(m.ORDER, float(window)).B, 1.0)

@@ -39,11 +39,13 @@ async function take(file, done) {
     if (!about.key) query.name = name;
     for (const part of ["key", "time", "time_format", "decimal"]) if (about[part]) query[part] = about[part];
     if (about.values.length === 1) query.value = about.values[0];
-    const pieces = cut(await file.arrayBuffer(), about), taken = {};
+    const [pieces, doubled] = cut(await file.arrayBuffer(), about), taken = {}, notes = new Set(about.notes);
+    if (doubled) notes.add(`${whole(doubled)} exact duplicate${doubled > 1 ? "s" : ""} dropped`);
     let late = 0, repeated = 0;
     for (const [at, body] of pieces.entries()) {
       const answer = await request(`/v1/observe?${new URLSearchParams(query)}`, { method: "POST", headers: CSV, body });
       for (const [column, values] of Object.entries(answer.columns)) { const all = (taken[column] ??= []); for (const value of values) all.push(value); }
+      for (const note of answer.notes ?? []) notes.add(note);
       late += answer.late;
       repeated += answer.repeated;
       if (pieces.length > 1) say(`${file.name}: ${at + 1} of ${pieces.length} parts`);
@@ -51,8 +53,8 @@ async function take(file, done) {
     const keys = [...new Set(taken.key)];
     const again = repeated ? `; ${whole(repeated)} were there already` : "";
     const put = (late ? `; ${whole(late)} were late and passed over` : "") + again;
-    const notes = about.notes.length ? ` (${about.notes.join("; ")})` : "";
-    say(`${file.name}: ${whole(taken.key.length)} values of ${whole(keys.length)} series${put}${notes}.`);
+    const said = notes.size ? ` (${[...notes].join("; ")})` : "";
+    say(`${file.name}: ${whole(taken.key.length)} values of ${whole(keys.length)} series${put}${said}.`);
     done(keys, taken);
   } catch (error) {
     say(`${file.name}: ${error.message}.${advice(error.way_out)}`, true);
@@ -102,21 +104,27 @@ function advice(way_out) {
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// Pieces of whole lines, each below a line of names, oldest first.
+// Pieces of whole lines, each below a line of names, oldest first; and how many lines were left out because they say
+// again, with their time, what another has said. Those of one piece the service would drop, but not those of two.
 function cut(bytes, about) {
   const text = new TextDecoder(about.encoding).decode(bytes), lines = text.replace(/\r\n?/g, "\n").split("\n");
   const names = about.names.map((name) => `"${name.replaceAll('"', '""')}"`).join(about.sep);
   const most = Math.max(1, Math.floor(MOST / Math.max(1, about.values.length))), pieces = [];
-  let piece = [], size = 0;
+  const seen = new Set();
+  let piece = [], size = 0, doubled = 0;
   for (const row of lines.slice(about.skip)) {
     if (!row.trim()) continue;
+    if (about.time) {
+      if (seen.has(row)) { doubled += 1; continue; }
+      seen.add(row);
+    }
     if (piece.length >= most || size + row.length > PIECE) { pieces.push(piece); piece = []; size = 0; }
     piece.push(row);
     size += row.length + 1;
   }
   if (piece.length || !pieces.length) pieces.push(piece);
   if (about.newest_first) pieces.reverse();
-  return pieces.map((part) => [names, ...part].join("\n") + "\n");
+  return [pieces.map((part) => [names, ...part].join("\n") + "\n"), doubled];
 }
 
 function say(text, bad = false) {

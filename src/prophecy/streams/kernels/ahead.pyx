@@ -25,7 +25,7 @@ cdef class Farther:
     cdef Record* far
     cdef const Table* t
     cdef Waiting* waiting
-    cdef long long horizon
+    cdef long long horizon, taken
     cdef double normal
     cdef double copied, excess, pending  # errors of copying, how much larger ours are, what may be added to that
 
@@ -44,7 +44,8 @@ cdef class Farther:
         new, made, r = given(values, "values", count), numbers(out, "out", 3 * count), self.bank.r
         with nogil:
             for k in range(count):
-                row = self.waiting + r.count % self.horizon
+                row = self.waiting + self.taken % self.horizon
+                self.taken += 1
                 self.judge(row, new[k], made + 3 * k)
                 take_step(&self.bank, self.t, new[k])
                 if r.count > 0:  # not nothing but gaps so far
@@ -53,6 +54,7 @@ cdef class Farther:
     cdef void read_features(self, const double* of_bank, long long count) noexcept nogil:
         """Features when `count` values had come: those of the bank then, and the seasons as they are known now."""
         memcpy(self.far.feature, of_bank, AROUND * sizeof(double))
+        count = max(count, <long long> 1)  # of a gap the ring holds a part
         available = min(self.bank.r.count, RING) - (self.bank.r.count - count)
         fill_features(self.far, self.bank.ring, self.t, count, available, self.horizon)
 

@@ -45,9 +45,8 @@ cdef long long note_slow(Record* r, const Table* t, double place, double noise) 
     found, w = -1, t.alarms.slow
     seen = r.alarm_seen + 1 - WINDOW  # the first errors are far from ordinary
     apart = fabs(place - r.slow_mean[0])
-    r.slow_apart += (apart - r.slow_apart) / (r.alarm_seen + 1)
-    cdef bint known = seen > t.alarms.familiar * w
-    cdef bint quiet = True
+    r.slow_apart = held(r.slow_apart + (apart - r.slow_apart) / (r.alarm_seen + 1), MOVED)
+    cdef bint known = seen > t.alarms.familiar * w, quiet = True
     for i in range(SLOW):
         r.slow_since[i] += 1 if r.slow_since[i] > 0 else 0
         quiet = quiet and (r.slow_since[i] == 0 or r.slow_since[i] > t.alarms.familiar * w)
@@ -93,9 +92,9 @@ cdef double rank(Record* r, long long i, bint doubted) noexcept nogil:
         if i != SUM:
             found = usual_rank(r, i, 1 if low >= size // 2 else 0, found)
         if low == size and not doubted:
-            r.alarm_records[i][1] += 1
+            r.alarm_records[i][1] = counted(r.alarm_records[i][1], 1)
         elif low == 0 and x < r.alarm_middle[i][0] and not doubted:
-            r.alarm_records[i][0] += 1
+            r.alarm_records[i][0] = counted(r.alarm_records[i][0], 1)
     if i <= DIFFERENCE or not doubted:
         insert(r, i, edge(r, i) if doubted else x)
     return found
@@ -119,9 +118,8 @@ cdef void watch(
     size = fabs(error * part)
     cdef bint exact = size <= ROUNDED * fabs(difference)
     size = 0.0 if exact else size
-    r.alarm_exact = r.alarm_exact + 1 if exact else 0
-    cdef double* quantity = r.alarm_quantity
-    cdef double* tail = r.alarm_tail
+    r.alarm_exact = counted(r.alarm_exact, 1) if exact else 0
+    quantity, tail = &r.alarm_quantity[0], &r.alarm_tail[0]
     noise = note_noise(r, edge(r, ERROR) if wild else size)
     slow = note_slow(r, t, believed, noise) if r.same < t.stuck // 2 else -1
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
@@ -133,17 +131,14 @@ cdef void watch(
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
         noticed = True
     total = 0.0
-    if exact:
-        for i in range(NOISE):
-            tail[i] = 0.5
-    if r.alarm_exact >= WINDOW:
-        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
-        tail[NOISE] = 0.5
-    elif seen >= WINDOW:
+    # With nothing but exact predictions in the window the noise is exact too: how small nothing is cannot be ranked.
+    for i in range(RANKED if r.alarm_exact >= WINDOW else NOISE if exact else 0):
+        tail[i] = 0.5
+    if r.alarm_exact < WINDOW <= seen:
         total = -log10(min(tail[ERROR], tail[DIFFERENCE]) * tail[VALUE] * tail[LEVEL] * tail[NOISE])
     quantity[SUM] = total
     rarity = rank(r, SUM, doubted)
-    r.alarm_seen += 1
+    r.alarm_seen = counted(r.alarm_seen, 1)
     r.alarm = 0.0
     if seen < WINDOW:
         return

@@ -153,4 +153,4 @@ cdef void note_gap(Record* r, const Table* t, double steps, double error) noexce
     """Take in the error of the first value after a gap."""
     place = _octave(steps)
     r.gap_error[place] = max(fabs(error), t.gap_fades * r.gap_error[place])
-    r.gap_seen[place] += 1
+    r.gap_seen[place] = counted(r.gap_seen[place], 1)

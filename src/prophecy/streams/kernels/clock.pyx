@@ -40,11 +40,11 @@ cdef double arrival(Clock* c, Samples* s, const Table* t, double time) noexcept 
     if isnan(at):
         return NAN
     if c.dt == 0.0:
-        c.dt = time - c.last if time > c.last else 1.0
+        c.dt = min(time - c.last, LONGEST_STEP) if time > c.last else 1.0
     if c.strange >= t.clock.late:
         _move_clock(c, s, time - at)
         c.strange, at = 0, time
-    if not at - c.last > 0.25 * c.dt and not at == time:
+    if not at == time and not (at - c.last > 0.25 * c.dt and at < 0.5 * FARTHEST):
         # A step below the resolution of the stamps: the clock is moved to where float64 resolves its steps.
         _move_clock(c, s, -c.last)
         c.last, c.grid, at = 0.0, 0.0, c.dt
@@ -53,11 +53,10 @@ cdef double arrival(Clock* c, Samples* s, const Table* t, double time) noexcept 
 
 cdef void _move_clock(Clock* c, Samples* s, double seconds) noexcept nogil:
     """Move all stamps kept."""
-    c.last += seconds
-    c.grid += seconds
-    s.newest += seconds
+    c.last, c.grid = held(c.last + seconds, FARTHEST), held(c.grid + seconds, FARTHEST)
+    s.newest = held(s.newest + seconds, FARTHEST)
     for i in range(RECENT):
-        c.recent[i] += seconds
+        c.recent[i] = held(c.recent[i] + seconds, FARTHEST)
 
 
 cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
@@ -69,17 +68,10 @@ cdef (double, double) place_of(const Clock* c, double time) noexcept nogil:
 
 cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) noexcept nogil:
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
-    c.coarse = c.coarse + 1 if whole > 1.0 else 0
+    c.coarse = counted(c.coarse, 1) if whole > 1.0 else 0
     c.off += ((1.0 if fabs(offset) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
-    seen = _remembered(c, t, offset)
-    c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
-    if c.given == 0:
-        c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
-
-
-cdef double _remembered(Clock* c, const Table* t, double offset) noexcept nogil:
-    """Over how many stamps the grid is fitted, with this one: `steady` again once the clock has drifted, which is where
-    the mean of the last offsets lies four standard errors from 0 (an average that forgets has half of their square)."""
+    # Over how many stamps the grid is fitted, with this one: `steady` again once the clock has drifted, which is where the
+    # mean of the last offsets lies four standard errors from 0 (an average that forgets has half of their square).
     c.fitted += 1.0
     rate = 1.0 / min(c.fitted, t.clock.steady)
     c.mean_offset += (offset - c.mean_offset) * rate
@@ -87,7 +79,11 @@ cdef double _remembered(Clock* c, const Table* t, double offset) noexcept nogil:
     doubt = 4.0 * sqrt(0.5 * c.mean_square / t.clock.steady)
     if c.fitted > t.clock.steady and fabs(c.mean_offset) > doubt:
         c.fitted, c.mean_offset = t.clock.steady, 0.0
-    return c.fitted
+    seen = c.fitted
+    c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
+    if c.given == 0:
+        by = 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
+        c.dt = min(max(c.dt * max(by, 0.25), DBL_MIN), LONGEST_STEP)
 
 
 # Another grid.

@@ -2,7 +2,7 @@
 
 With white noise of variance σ² a derivative readout of noise gain G has the mean squared error σ² G + ρ² b²: b is the
 bias of the same member's prediction, ρ a known ratio (`slope_bias`), and b² is read from errors averaged over an eighth
-of the window (`note_bias`), less the noise that averaging leaves. Readouts, and half the way from the value before the
+of the window (`step.pyx`), less the noise that averaging leaves. Readouts, and half the way from the value before the
 newest to the forecast of the next, are combined with weights (estimated error)⁻².
 """
 

@@ -7,7 +7,7 @@ is decided here, value by value, so that the numbers do not depend on how values
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.float cimport DBL_EPSILON
+from libc.float cimport DBL_EPSILON, DBL_MIN
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport (
     INFINITY, M_PI, NAN, ceil, copysign, cos, erfc, exp, fabs, floor, isfinite, isnan, log, log2, log10, pow, rint, sin,
@@ -17,7 +17,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from prophecy.streams.kernels.structs cimport *
-from prophecy.streams.kernels.unrolled cimport dot, product, spacing, subtract, total
+from prophecy.streams.kernels.unrolled cimport dot, held, product, spacing, subtract, total
 
 cdef extern from *:
     """
@@ -112,9 +112,8 @@ cdef class Streams:
                 again = drop and timed and came_before(&stream, t, at, value[k])
                 if width > 0 and not again:
                     row[0], row[1], row[2] = forecast_next(&stream, t, at, value[k], normal, &room)
-                if again:
-                    since[k] = -1.0
-                else:
+                since[k] = -1.0
+                if not again:
                     since[k] = take_timed(&stream, t, at, value[k], &room) if timed else take_step(&stream, t, value[k])
                 if width > 0:
                     row[3] = stream.s.alarm
@@ -122,7 +121,10 @@ cdef class Streams:
                     row[0], row[1], row[2], row[3] = NAN, NAN, NAN, NAN
                 if width > 4:
                     row[4], row[5], _ = forecast_next(&stream, t, NAN, NAN, normal, &room)
-                    row[6] = _rarest(stream.r)
+                    row[6] = 0
+                    for rank in range(1, RANKED):
+                        if stream.r.alarm_tail[rank] < stream.r.alarm_tail[<long long> row[6]]:
+                            row[6] = rank
                 # Places that are passed are walked through, and forecast before and after. Of the steps walked a clock
                 # forgets as many as the value has earned.
                 passing = min(max(stream.r.count - count - 1, 0), <long long> EARNED) + max(stream.c.walked - walked, 0)
@@ -197,12 +199,3 @@ def begin_all(records, table):
     cdef Py_ssize_t i
     for i in range(n):
         begin_record(r + i, t)
-
-
-cdef long long _rarest(const Record* r) noexcept nogil:
-    """Which of the record's ranks is the smallest."""
-    best = 0
-    for i in range(1, RANKED):
-        if r.alarm_tail[i] < r.alarm_tail[best]:
-            best = i
-    return best

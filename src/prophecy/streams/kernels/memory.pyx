@@ -14,8 +14,9 @@ cdef struct Room:
     double ring[RING]
 
 
-cdef inline double within(double x) noexcept nogil:
-    return min(max(x, -LARGEST), LARGEST)
+cdef inline long long counted(long long count, long long more) noexcept nogil:
+    """A counter after so many more: it stays at the largest."""
+    return min(count + more, <long long> MOST)
 
 
 cdef inline long long truncated(double x) noexcept nogil:

@@ -98,8 +98,8 @@ cdef void mix(Record* r, const Table* t, bint filled) noexcept nogil:
     """The forecast of the next change: of all members that are awake (the others have no weight), then shrunk. Across a
     gap (filled) nothing is taken away: a share of a share of it, step after step, would soon be nothing."""
     top, whole = mixed(r.weight, r.scale, r.prediction, MEMBERS)
-    r.shrink_ahead[0] = r.change = top / whole
+    r.shrink_ahead[0] = r.change = held(top / whole, MOVED)
     r.shrink_ahead[1] = r.change * (share_of(r.shrink_sums, 1.0) if r.learned >= t.block else 1.0)
     if not filled:
         top, whole = mixed(r.shrink_weight, r.shrink_scale, r.shrink_ahead, 2)
-        r.change = top / whole
+        r.change = held(top / whole, MOVED)

@@ -38,13 +38,13 @@ cdef void insert(Record* r, long long i, double x) noexcept nogil:
     cdef double* weight = r.alarm_weight[i]
     low, size = place_in(r, i, x), r.alarm_size[i]
     if low < size and middle[low] == x:
-        weight[low] += 1.0
+        weight[low] = min(weight[low] + 1.0, <double> MOST)
         return
     if size == CENTROIDS:
         if SINGLE <= low < CENTROIDS - SINGLE:
             if x - middle[low - 1] < middle[low] - x:
                 low -= 1
-            weight[low] += 1.0
+            weight[low] = min(weight[low] + 1.0, <double> MOST)
             middle[low] += (x - middle[low]) / weight[low]
             return
         lightest, best = SINGLE, INFINITY
@@ -54,8 +54,8 @@ cdef void insert(Record* r, long long i, double x) noexcept nogil:
             if cost < best:
                 lightest, best = k, cost
         both = weight[lightest] + weight[lightest + 1]
-        middle[lightest] += (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
-        weight[lightest] = both
+        between = middle[lightest] + (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
+        middle[lightest], weight[lightest] = min(between, middle[lightest + 1]), min(both, <double> MOST)
         for k in range(lightest + 1, CENTROIDS - 1):
             middle[k], weight[k] = middle[k + 1], weight[k + 1]
         size -= 1
@@ -159,9 +159,7 @@ cdef bint is_wild(const Record* r, const Table* t, double error, double differen
 
 cdef double resting(const Record* r) noexcept nogil:
     """How many differences so far were exactly 0."""
-    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE][0] != 0.0:
-        return 0.0
-    return r.alarm_weight[DIFFERENCE][0]
+    return r.alarm_weight[DIFFERENCE][0] if r.alarm_size[DIFFERENCE] > 0 and r.alarm_middle[DIFFERENCE][0] == 0.0 else 0.0
 
 
 cdef bint repeats_exactly(const Record* r, const Table* t) noexcept nogil:
@@ -177,16 +175,6 @@ cdef double resolution(const Record* r, const Table* t) noexcept nogil:
 cdef bint rests_half(const Record* r) noexcept nogil:
     """Whether at least half of all differences were exactly 0: a stream of events."""
     return 2.0 * resting(r) >= max(r.alarm_seen, <long long> 1)
-
-
-cdef void note_rest(Record* r, const Table* t, double value) noexcept nogil:
-    """Count the values in a row that are equal, and how often that were many."""
-    if value == r.last:
-        r.same += 1
-        return
-    r.longest = max(r.longest, r.same)
-    r.rests += 1 if r.same >= t.stuck else 0
-    r.same = 0
 
 
 cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept nogil:

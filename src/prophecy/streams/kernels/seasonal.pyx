@@ -1,8 +1,7 @@
 r"""Members that use the seasons, and when they sleep (docs/prophecy.md, "Seasons").
 
-Five members wake once `periods` has found a season: three solved readouts of the values around one and two seasons back
-and their mean over up to 16 seasons (`members.SOLVED`), and for each period the mean of what the signal did at this
-phase. They are weighed like all others; asleep they have no weight and cost nothing.
+Three members wake once `periods` has found a season: solved readouts of the values around one and two seasons back and
+their mean over up to 16 seasons (`members.SOLVED`). They are weighed like all others; asleep they have no weight and cost nothing.
 """
 
 
@@ -119,9 +118,7 @@ cdef void check_seasons(Record* r, const double* ring, const Table* t) noexcept 
         search.known[i] = 0.0 if is_missing(r, search.count - 1 - i) else 1.0
     find_periods(t, search, periods, strengths)
     free(search)
-    cdef bint was_on = r.season_on == 1
-    cdef bint changed = not was_on
-    cdef bint others = not was_on
+    cdef bint was_on = r.season_on == 1, changed = not was_on, others = not was_on
     for s in range(2):
         before = r.season_periods[s]
         # A sixtieth of a period over the seasons averaged is noticed; a twentieth of one makes it another season.

@@ -21,6 +21,8 @@ cdef void update_factor(
     for j in range(stride):
         g[j] *= growth
     beta = forgetting + dot(g, g, stride)
+    if not beta < INFINITY:  # float64 could not tell what is learned
+        return
     missed = error / beta
     shrink = 1.0 / ((beta + sqrt(forgetting * beta)) * growth)
     for i in range(used):
@@ -45,8 +47,7 @@ cdef void learn_solved(
             phi[i] = r.feature[t.index[s][i]] * part
             error -= r.readout[s][i] * phi[i]
             power += phi[i] * phi[i]
-        if count < t.longest[s]:
-            power = 0.0
+        power = 0.0 if count < t.longest[s] else min(power, SQUARED)
         if s >= AWAKE:
             usual = r.season_errors[s - AWAKE]
             if count > 2 * WIDTH and fabs(error) > usual:
@@ -57,11 +58,15 @@ cdef void learn_solved(
             factor = &r.factor[t.place[s]]
             if r.begun[s] == 0:
                 r.begun[s], r.power[s] = 1, power
+                memset(factor, 0, t.used[s] * t.stride[s] * sizeof(double))
                 for i in range(t.used[s]):
                     factor[i * (t.stride[s] + 1)] = sqrt(PRIOR_POWER / power)
             update_factor(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s] * noise, error, phi, g, r.readout[s])
+            if fabs(error) * FACTOR * GROWTH > ROUNDING * READOUT:  # a smaller one moves no weight beyond its limit
+                for i in range(WIDTH):
+                    r.readout[s][i] = held(r.readout[s][i], READOUT)
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
-            r.growth[s] /= sqrt(t.forgetting[s])
+            r.growth[s] = min(r.growth[s] / sqrt(t.forgetting[s]), GROWTH)
         r.power[s] += (power - r.power[s]) / TIDY
         if (count + 1) % TIDY == 0:
             _tidy(r, t, s)
@@ -91,10 +96,10 @@ cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil:
         total += r.readout[s][i]
         phi[i] = 0.0
     r.growth[s] = 1.0
-    size *= r.power[s]
-    if not (size < 1e24 * BOUND and fabs(total) < 1e100):  # float64 could not tell what an observation leaves of it
+    relative = size * r.power[s]  # beyond these bounds float64 could not tell what an observation leaves of it
+    if not (size < 0.1 * FACTOR * FACTOR and relative < 1e24 * BOUND and fabs(total) < 1e100):
         start_solved(r, t, s, s + 1)
-    elif size > BOUND:
+    elif relative > BOUND:
         for i in range(t.used[s]):
             phi[i] = sqrt(2.0 * r.power[s] * t.used[s] / BOUND)
             update_factor(factor, t.used[s], t.stride[s], 1.0, 1.0, 0.0, phi, g, r.readout[s])
@@ -112,4 +117,4 @@ cdef void predict_solved(Record* r, const Table* t, long long first, long long l
             start += t.start[s][i] * phi
         # Weights in directions hardly excited are hardly determined: no change goes far beyond the past. A line needs 1.
         ahead = min(max(ahead, -4.0 * sqrt(power)), 4.0 * sqrt(power))
-        r.prediction[FIXED + s] = start if count < t.needed[s] else ahead
+        r.prediction[FIXED + s] = held(start if count < t.needed[s] else ahead, MOVED)

@@ -35,7 +35,7 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         if r.count > 0:
             _miss(r, ring, t, r.last if r.hold else expected(r, t))
         return
-    value = within(value)  # what is brought to the grid may lie beyond
+    value = held(value, LARGEST)  # what is brought to the grid may lie beyond
     if r.count == 0:
         r.last = r.mean = value
         for j in range(LAGS):  # everything before it is taken to have been equal to it
@@ -46,8 +46,11 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         # What lies nearer to a doubted value than to the forecast is in doubt with it.
         alike: cython.bint = r.doubts > 0 and fabs(error - r.doubted[r.doubts - 1]) < fabs(error)
         wild: cython.bint = alike or is_wild(r, t, error * part, (value - r.last) * part)
-        if r.gap == 0:
-            note_rest(r, t, value)
+        if r.gap == 0 and value == r.last:
+            r.same = counted(r.same, 1)
+        elif r.gap == 0:
+            r.longest, r.rests = max(r.longest, r.same), counted(r.rests, 1 if r.same >= t.stuck else 0)
+            r.same = 0
         if wild and r.doubts < 2:
             r.doubted[r.doubts] = error
             r.doubts += 1
@@ -72,8 +75,7 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         if r.gap > 0 and not r.hold:  # what stood in for the missing values leads to this one, by a straight line
             _amend(r, ring, t, r.gap, (value - forecast) / distance, (value - forecast) / distance)
     _advance(r, ring, t, value, False)
-    mark_place(r, (r.count - 1) % RING, False)
-    r.known += 1
+    r.known = counted(r.known, 1)
     r.gap = r.crossed = 0
 
 
@@ -83,24 +85,19 @@ cdef void _learn_value(Record* r, const Table* t, double value, double part) noe
     difference = value - r.last
     if r.season_on == 1:
         learn_solved(r, t, AWAKE, SOLVED, r.season_seen, difference, part)
-        r.season_seen += 1
+        r.season_seen = counted(r.season_seen, 1)
     learn_shrinkage(r, t, value, difference, part)
     learn_solved(r, t, 0, AWAKE, r.learned, difference, part)
-    note_bias(r, t, difference, part)
+    newest = 1.0 / (r.learned + 1)
+    for i in range(FIXED):  # averages of each constructed member's error and of its square (`derivative.pyx`)
+        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
+        r.bias[i] = bias
+        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
     learn_mixture(
         r.weight, r.scale, r.peak, r.last_peak, r.prediction, t.prior[r.season_on], MEMBERS if r.season_on else BANK,
         r.learned, t, difference, part, value,
     )  # fmt: skip
-    r.learned += 1
-
-
-cdef void note_bias(Record* r, const Table* t, double difference, double part) noexcept nogil:
-    """Averages of each constructed member's error and of its square."""
-    newest = 1.0 / (r.learned + 1)
-    for i in range(FIXED):
-        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
-        r.bias[i] = bias
-        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
+    r.learned = counted(r.learned, 1)
 
 
 # Memories and members.
@@ -109,36 +106,32 @@ cdef void note_bias(Record* r, const Table* t, double difference, double part) n
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil:
     """Memories, then every member's prediction of the next change, then the forecast. filled: the value stands in for
     a missing one."""
+    cdef double out[SHORT_ROW]
     difference = value - r.last
     for j in range(LAGS - 1, 0, -1):
         r.lag[j] = r.lag[j - 1]
     r.lag[0] = value
     for j in range(LAGS):
         r.feature[j] = r.lag[j] - value
-    _predict_short(r, t)
+    for j in range(0, SHORT_ROW, 8):
+        # Members are ordered by their oldest lag: those of a block read none beyond that of its last member.
+        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
+    memcpy(r.prediction, out, SHORTS * sizeof(double))
     _predict_long(r, t, difference)
     for i in range(2):
-        r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
+        r.alternation[i] = held(difference - t.alternating[i] * r.alternation[i], MOVED)
         r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
-    r.count += 1
+    r.count = counted(r.count, 1)
     r.mean += (value - r.mean) * max(1.0 - t.forgetting[0], 1.0 / r.count)
-    r.feature[MEMORY + 2] = r.mean - value
+    r.feature[MEMORY + 2] = held(r.mean - value, MOVED)
     r.last = value
     predict_solved(r, t, 0, AWAKE, r.learned)
     ring[(r.count - 1) % RING] = value
+    mark_place(r, (r.count - 1) % RING, filled)
     if r.season_on == 1:
         fill_features(r, ring, t, r.count, min(r.count, RING), 1)
         predict_solved(r, t, AWAKE, SOLVED, r.season_seen)
     mix(r, t, filled)
-
-
-cdef void _predict_short(Record* r, const Table* t) noexcept nogil:
-    cdef double out[SHORT_ROW]
-    for j in range(0, SHORT_ROW, 8):
-        # Members are ordered by window: those of a block read no lag beyond its last window.
-        product(r.feature, t.reach[j // 8], &t.short[j], SHORT_ROW, &out[j])
-    for i in range(SHORTS):
-        r.prediction[i] = out[i]
 
 
 cdef void _predict_long(Record* r, const Table* t, double difference) noexcept nogil:
@@ -151,9 +144,9 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
         for j in range(0, LONG_ROW, 8):
             product(moved, ORDER, &t.long[t.block_of[w] + j], LONG_ROW, &out[j])
         for k in range(ORDER):
-            r.feature[LAGS + w * ORDER + k] = out[k]
+            r.feature[LAGS + w * ORDER + k] = held(out[k], MOVED)
         for i in range(LONGS):
-            r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+            r.prediction[SHORTS + w * LONGS + i] = held(out[ORDER + i], MOVED)
 
 
 # The ring.
@@ -161,10 +154,8 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
 
 cdef void mark_place(Record* r, long long place, bint missing) noexcept nogil:
     """Flag a place of the ring: whether its value is missing and a prediction stands in for it."""
-    bit = <long long> 1 << place % FLAGS
-    r.season_filled[place // FLAGS] &= ~bit
-    if missing:
-        r.season_filled[place // FLAGS] |= bit
+    bit, flags = <long long> 1 << place % FLAGS, &r.season_filled[place // FLAGS]
+    flags[0] = flags[0] | bit if missing else flags[0] & ~bit
 
 
 cdef bint is_missing(const Record* r, long long ago) noexcept nogil:
@@ -185,30 +176,21 @@ cdef double expected(const Record* r, const Table* t) noexcept nogil:
     """
     ahead, known = r.last if r.hold and r.gap > 0 else within_piles(r, t, r.last + r.change), r.alarm_size[VALUE]
     if known == 0:
-        return within(ahead)
+        return held(ahead, LARGEST)
     far = reach(r, t, r.gap + 1.0)
-    return within(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far))
-
-
-cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil:
-    """So many more missing values at once, beyond those that are worth a step each: the ring goes on with the season,
-    or with the newest stand-in; all else stays as it is."""
-    period = <long long> (r.season_periods[0] + 0.5)
-    cdef long long kept = min(steps, <long long> RING)
-    r.count += steps - kept
-    for _ in range(kept):
-        ring[r.count % RING] = ring[(r.count - period) % RING] if 0 < period < r.count else r.last
-        r.count += 1
-        mark_place(r, (r.count - 1) % RING, True)
-    r.gap += steps
+    return held(min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far), LARGEST)
 
 
 cdef void _miss(Record* r, double* ring, const Table* t, double instead) noexcept nogil:
-    """A value is missing, or not believed: another one stands in for it."""
+    """A value is missing, or not believed: another one stands in for it. A gap leaves room in the ring for what came
+    before: beyond `GAP` places its newest season is taken back for each that follows."""
     _advance(r, ring, t, instead, True)
-    mark_place(r, (r.count - 1) % RING, True)
-    r.gap += 1
+    r.gap = counted(r.gap, 1)
     r.crossed += 1
+    period = <long long> (max(r.season_periods[0], r.season_periods[1]) + 0.5)
+    if r.crossed >= GAP + max(period, 1):
+        r.count -= max(period, 1)
+        r.crossed -= max(period, 1)
 
 
 cdef void _amend(Record* r, double* ring, const Table* t, long long steps, double first, double rise) noexcept nogil:
@@ -216,13 +198,13 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
     and alternations follow; memories know of as many as were taken one by one."""
     cdef double moved[ORDER]
     cdef double added[ORDER]
-    for j in range(min(steps, RING)):
-        by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
-        ring[place] = within(ring[place] + by)
-        if j < LAGS:
-            r.lag[j] = within(r.lag[j] + by)
-    r.last = r.lag[0]
     known = min(steps, r.crossed)
+    for j in range(known):
+        by, place = first + rise * (steps - 1 - j), (r.count - 1 - j) % RING
+        ring[place] = held(ring[place] + by, LARGEST)
+        if j < LAGS:
+            r.lag[j] = held(r.lag[j] + by, LARGEST)
+    r.last = r.lag[0]
     for w in range(WINDOWS):
         memset(added, 0, sizeof(added))
         for n in range(known):
@@ -230,26 +212,26 @@ cdef void _amend(Record* r, double* ring, const Table* t, long long steps, doubl
                 moved[k] = added[k] - (rise if n > 0 else first) * t.steady[w][k]
             product(moved, ORDER, &t.long[t.block_of[w]], LONG_ROW, added)
         for k in range(ORDER):
-            r.feature[LAGS + w * ORDER + k] += added[k]
+            r.feature[LAGS + w * ORDER + k] = held(r.feature[LAGS + w * ORDER + k] + added[k], MOVED)
     for i in range(2):
         more = 0.0
         for n in range(known):
             more = (rise if n > 0 else first) - t.alternating[i] * more
-        r.alternation[i] += more
+        r.alternation[i] = held(r.alternation[i] + more, MOVED)
 
 
 cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil:
     """The level has moved by `by`: so does all that is remembered of it, but what is relative to the newest value. The
     two values that were doubted are put in their places, unless others are missing too."""
-    r.last = within(r.last + by)
-    r.mean += by
+    r.last = held(r.last + by, LARGEST)
+    r.mean = held(r.mean + by, MOVED)
     for j in range(LAGS):
-        r.lag[j] = within(r.lag[j] + by)
+        r.lag[j] = held(r.lag[j] + by, LARGEST)
     for j in range(min(r.count, RING)):
-        ring[j] = within(ring[j] + by)
+        ring[j] = held(ring[j] + by, LARGEST)
     if r.gap == 2:
         _amend(r, ring, t, 2, r.doubted[0] - by, r.doubted[1] - r.doubted[0])
         for ago in range(2):
             mark_place(r, (r.count - 1 - ago) % RING, False)
-        r.known += 2
+        r.known = counted(r.known, 2)
         r.gap = 0

@@ -2,55 +2,67 @@
 
 On a grid (`clock`) a value belongs to the place nearest to its stamp. A stamp beside it is noise itself, or the time at
 which the value was really taken: then forecasts are moved from the place to the stamp, and values back, along the line
-to the forecast. At irregular times a place gets its value from the cubic through the last samples, and a moment between
-places lies on the cubic through the bank's steps around it. How far the newest sample lies beside that path is noise, or
+to the forecast. At irregular times a place gets its value from the polynomial through the last samples, of the
+degree that predicted each sample best from its neighbours lately, and a moment between places lies on the polynomial of
+that degree through the bank's steps around it. How far the newest sample lies beside that path is noise, or
 lasts until the next one.
 
 In both cases the share of it is used that has turned out to be true lately (`mixture.note_share`).
 """
 
 cdef enum:
-    POINTS = 4  # that a cubic goes through
+    CUBIC = 4  # points that polynomials go through, at least and at most
+    POINTS = CUBIC + 2 * (CURVES - 1)
 
 
-cdef double through(const double* x, const double* y, long long count, double at) noexcept nogil:
-    """The polynomial through so many points, at `at` (Neville's scheme)."""
+cdef double through(const double* x, const double* y, long long count, double at, double* each) noexcept nogil:
+    """The polynomial through so many points, at `at` (Neville's scheme); each[i]: that through the first i + 1."""
     cdef double row[POINTS]
     for i in range(count):
         row[i] = y[i]
         for j in range(i - 1, -1, -1):
             row[j] = row[j + 1] + (row[j] - row[j + 1]) * ((at - x[i]) / (x[j] - x[i]))
+        each[i] = row[0]
     return row[0]
 
 
+cdef long long joined(const Samples* s) noexcept nogil:
+    """How many points the polynomial goes through that has joined the samples best lately."""
+    cdef long long best = 0
+    for k in range(1, CURVES):
+        if s.fit[k] < s.fit[best]:
+            best = k
+    return CUBIC + 2 * best
+
+
 cdef long long nodes(
-    const Clock* c, const Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
+    const Clock* c, Samples* s, const Table* t, long long count, double time, double value, double* x, double* y
 ) noexcept nogil:
     """A sample and the known ones before it, newest first, out of the first `count`: their times in steps after it and
-    their values; returns how many. Samples closer than `apart` to the one after them are passed over, and none is taken
-    from beyond a hole.
-    """
+    their values; returns how many are joined. Samples closer than `apart` to the one after them are passed over. How far
+    each polynomial through the neighbours of the second newest is from it is noted: what cannot be tried for lack of
+    samples is as good as what can."""
+    cdef double each[POINTS]
     cdef long long found = 1
     x[0], y[0] = 0.0, value
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > 1.0 + t.clock.hole or found == POINTS:
+        if found == POINTS:
             break
         if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
             continue
         x[found], y[found] = at, s.value[place]
         found += 1
-    return found
-
-
-cdef double on_place(const double* x, const double* y, long long count, double at) noexcept nogil:
-    """The cubic through these samples at `at`, no farther from the two newest than the samples differ."""
-    lowest, highest = y[0], y[0]
-    for i in range(count):
-        lowest, highest = min(lowest, y[i]), max(highest, y[i])
-    before, width = y[1] if count > 1 else y[0], highest - lowest
-    return min(max(through(x, y, count, at), min(y[0], before) - width), max(y[0], before) + width)
+    if found > 2:
+        at, known = x[1], y[1]
+        x[1], y[1] = x[0], y[0]
+        through(x + 1, y + 1, found - 1, at, each)
+        x[1], y[1] = at, known
+        for k in range(CURVES):
+            error = fabs(each[min(CUBIC + 2 * k, found - 1) - 1] - known)
+            s.fit[k] += ((error * error if error < MOVED else SQUARED) - s.fit[k]) / min(count, HALF)
+    return min(found, joined(s))
 
 
 # Stamps off the grid.
@@ -62,16 +74,6 @@ cdef double true_share(const Record* r, const Samples* s) noexcept nogil:
     return share_of(s.beside, 0.0) if r.learned >= QUARTER and s.beside[0] > 4.0 * sqrt(s.beside[1]) else 0.0
 
 
-cdef double placed_value(const Record* r, const Table* t, Samples* s, double value, double offset) noexcept nogil:
-    """The value as it would have been on the grid, `offset` steps before its stamp."""
-    ahead = expected(r, t)
-    by = offset * (ahead - r.lag[0])
-    moved = by * true_share(r, s)
-    if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
-        note_share(s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
-    return value - moved
-
-
 # Forecasts.
 
 
@@ -81,8 +83,8 @@ cdef long long miss_steps(Record* r, double* ring, const Clock* c, const Table* 
     walked = max(min(steps, WALKED - c.walked), <long long> 0)
     for _ in range(walked):
         step(r, ring, t, NAN)
-    if walked < steps and r.count > 0:
-        pass_over(r, ring, steps - walked)
+    if r.count > 0:
+        r.gap += steps - walked
     return walked
 
 
@@ -102,22 +104,24 @@ cdef double along(const Record* r, const Table* t, long long top, long long poin
     """The polynomial through the forecast for place `top` and the values before it, at this place."""
     cdef double x[POINTS]
     cdef double y[POINTS]
+    cdef double each[POINTS]
     for i in range(points):
         x[i], y[i] = top - i, r.lag[i - 1] if i > 0 else expected(r, t)
-    return through(x, y, points, at)
+    return through(x, y, points, at, each)
 
 
 cdef (double, double, double) path_at(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil:
     """The path of the bank's steps at `time`; how far it is there from a straight line, a measure of what is not known
     about the signal between two steps; and how far from it the newest sample lies, at irregular times."""
     c, s, off = stream.c, stream.s, 0.0
+    points = joined(s) if c.irregular else CUBIC
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     if c.irregular and newest > 1e-9:
-        off = s.known - along(stream.r, t, 1, POINTS, min(newest, 1.0))
+        off = s.known - along(stream.r, t, 1, points, min(newest, 1.0))
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
     r = walked_on(stream, t, top - 1, room)
     ahead = min(max(ahead, top - 1.0), <double> top)
-    path = along(r, t, top, POINTS, ahead)
+    path = along(r, t, top, points, ahead)
     return path, fabs(path - along(r, t, top, 2, ahead)), off
 
 
@@ -168,7 +172,16 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     cdef bint first = c.count == 0
     at = arrival(c, s, t, time)
     if isnan(at):
-        _take_late(stream, t, time, value)
+        # It is put where it belongs, if it was missing there: into the ring, which seasons and forecasts read, and among
+        # the lags.
+        r, ago = stream.r, _behind(stream, t, time)
+        if not isnan(value) and ago > r.gap and is_missing(r, ago):
+            place = (r.count - 1 - ago) % RING
+            stream.ring[place] = value
+            mark_place(r, place, False)
+            if ago < LAGS:
+                r.lag[ago] = value
+                r.feature[ago] = value - r.last
         s.alarm = NAN
         return 0.0
     passed = NAN if first else at - c.last
@@ -180,11 +193,13 @@ cdef double take_timed(const Stream* stream, const Table* t, double time, double
     if not isnan(value):
         s.newest, s.known = at, value
     c.recent[c.count % RECENT] = c.last = at
-    c.count += 1
+    c.count = counted(c.count, 1)
     c.walked = max(c.walked - EARNED, <long long> 0)
     dt, irregular = check_grid(c, t)
     if dt > 0.0:
         start_grid_over(stream, t, dt, irregular, room)
+    # Stamps do not lead so far from the grid, forged clocks may.
+    c.grid = c.grid if fabs(c.last - c.grid) <= t.clock.longest_hole * c.dt else c.last
     return passed
 
 
@@ -209,20 +224,6 @@ cdef bint came_before(const Stream* stream, const Table* t, double time, double 
     return ago >= 0 and (isnan(value) if is_missing(r, ago) else stream.ring[(r.count - 1 - ago) % RING] == value)
 
 
-cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
-    """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
-    seasons and forecasts read, and among the lags."""
-    r, ago = stream.r, _behind(stream, t, time)
-    if isnan(value) or ago <= r.gap or not is_missing(r, ago):
-        return
-    place = (r.count - 1 - ago) % RING
-    stream.ring[place] = value
-    mark_place(r, place, False)
-    if ago < LAGS:
-        r.lag[ago] = value
-        r.feature[ago] = value - r.last
-
-
 cdef void take_on_grid(const Stream* stream, const Table* t, double time, double value) noexcept nogil:
     """A value whose stamp is near a place of the grid; places passed over are gaps."""
     r, c, steps, offset = stream.r, stream.c, 1.0, 0.0
@@ -233,7 +234,13 @@ cdef void take_on_grid(const Stream* stream, const Table* t, double time, double
         follow_stamp(c, t, offset, steps)
     c.walked += miss_steps(r, stream.ring, c, t, <long long> min(steps, t.clock.longest_hole) - 1)
     if fabs(offset) > ROUNDED and r.count > 0 and not isnan(value):
-        value = placed_value(r, t, stream.s, value, offset)
+        # As it would have been on the grid, `offset` steps before its stamp.
+        ahead = expected(r, t)
+        by = offset * (ahead - r.lag[0])
+        moved = by * true_share(r, stream.s)
+        if r.gap == 0 and not is_wild(r, t, value - ahead, value - r.last):
+            note_share(stream.s.beside, value - ahead, by, r.error_scale, 1.0 - 0.5 / RECENT)
+        value -= moved
     take_step(stream, t, value)
 
 
@@ -281,15 +288,20 @@ cdef void _fill_places(
     const Stream* stream, const Table* t, double time, const double* x, const double* y, long long found,
     long long places
 ) noexcept nogil:
-    """The next places of the grid, from the polynomial through the samples x, y. Calibration stays that of samples:
-    what is interpolated is smoother."""
+    """The next places of the grid, from the polynomial through the samples x, y, no farther from the two newest than the
+    samples differ. Calibration stays that of samples: what is interpolated is smoother."""
     cdef double quantiles[LEVELS]
+    cdef double each[POINTS]
     r, c, s = stream.r, stream.c, stream.s
     scale, peak, last_peak, tail, doubt = r.error_scale, r.error_peak, r.last_error_peak, r.tail, s.alarm
     memcpy(quantiles, r.quantile, sizeof(quantiles))
+    lowest, highest, before = y[0], y[0], y[1] if found > 1 else y[0]
+    for i in range(found):
+        lowest, highest = min(lowest, y[i]), max(highest, y[i])
+    least, most = min(y[0], before) - (highest - lowest), max(y[0], before) + (highest - lowest)
     for _ in range(places):
         c.grid += c.dt
-        at = s.known if r.hold else on_place(x, y, found, (c.grid - time) / c.dt)
+        at = s.known if r.hold else min(max(through(x, y, found, (c.grid - time) / c.dt, each), least), most)
         take_step(stream, t, at)
         s.alarm = max(s.alarm, doubt)
     r.error_scale, r.error_peak, r.last_error_peak, r.tail = scale, peak, last_peak, tail

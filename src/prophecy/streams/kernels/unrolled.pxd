@@ -51,6 +51,11 @@ cdef extern from *:
         for (int j = 0; j < PROPHECY_PARTS; j++) ((prophecy_vector*) out)[j] = part[j];
     }
 
+    static CYTHON_INLINE double prophecy_held(double x, double most) {
+        double low = x < -most ? -most : x;
+        return low > most ? most : low;
+    }
+
     static CYTHON_INLINE void prophecy_subtract(double* x, double factor, const double* y, long long count) {
         for (long long i = 0; i < count; i += 8) {
             prophecy_vector* a = (prophecy_vector*) (x + i);
@@ -67,6 +72,9 @@ cdef extern from *:
     void product "prophecy_product"(const double* x, long long count, const double* matrix, long long stride, double* out) noexcept nogil
     # x -= factor y over i < count, a multiple of eight.
     void subtract "prophecy_subtract"(double* x, double factor, const double* y, long long count) noexcept nogil
+
+    # No farther from 0 than the limit of what it is. Values and times lead no farther; a forged state may.
+    double held "prophecy_held"(double x, double most) noexcept nogil
 
 
 cdef inline double spacing(double x) noexcept nogil:
