@@ -52,9 +52,8 @@ def forecast(
     settings = replace(settings, negative=limits is not None and limits[0] < 0)
     exponent = _unusual(values) if known is None else 0
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
-    ready = read(_times(values, exponent), settings, None if beside is None else beside.latest(horizon).values)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        ready = read(_times(values, exponent), settings)
+        ready = read(_times(values, exponent), settings, None if beside is None else beside.latest(horizon).values)
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
