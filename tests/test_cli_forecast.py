@@ -353,6 +353,21 @@ def test_backtests_print_write_and_draw_every_score(prophecy, wide, tmp_path):
     assert "160 rows are too few for 5 folds of 100 rows; use folds=1" in err
 
 
+def test_a_series_too_short_for_its_folds_does_not_stop_the_others(prophecy, tmp_path):
+    rows = pd.DataFrame({"g": ["new"] * 5 + ["a"] * 40, "v": [*range(5), *np.sin(np.arange(40.0))]})
+    rows.to_csv(tmp_path / "m.csv", index=False)
+    asked = "backtest", tmp_path / "m.csv", "--key", "g", "-H", 4, "--folds", 2
+    code, printed, err = prophecy(*asked, "--out", tmp_path / "s.csv", "--plot", tmp_path / "b.svg")
+    assert code == 0
+    assert "series new · v: 5 rows are too few for 2 folds of 4 rows" in err
+    assert "1 series, 2 folds of 4 rows" in printed
+    made = pd.read_csv(tmp_path / "s.csv")
+    assert made.loc[made["error"].isna(), "series"].unique().tolist() == ["a · v"]
+    code, _, err = prophecy(*asked[:-1], 20)
+    assert code == 1
+    assert "series 'new · v': 5 rows are too few" in err
+
+
 def test_a_single_row_is_refused_at_once(prophecy, tmp_path):
     (tmp_path / "one.csv").write_text("time,v\n2020-01-01,5\n")
     code, _, err = prophecy("forecast", tmp_path / "one.csv", "-H", 2, "--plot", tmp_path / "p.png")

@@ -153,3 +153,25 @@ def test_the_mean_of_a_short_positive_series_is_inside_its_interval(seed):
     assert (ahead.mean < ahead.upper).all()
     drawn = ahead.samples(20_000, seed=1)
     assert (np.abs(drawn.mean(axis=0) - ahead.mean) < 5 * drawn.std(axis=0) / np.sqrt(len(drawn))).all()
+
+
+@pytest.mark.parametrize(("sign", "bounds"), [(-1, None), (1, (None, None)), (1, (-50, 50)), (1, (-1e9, None))])
+def test_intervals_go_on_beyond_zero_where_zero_is_no_bound(sign, bounds):
+    """Temperatures, balances and levels in dB pass zero."""
+    held = []
+    for seed in range(12):
+        noise = np.random.default_rng(seed).normal(0, 1, 40)
+        values = sign * (20 - 18 * np.arange(40) / 29 + noise)
+        made = forecast(values[:30], 10, bounds=bounds)
+        assert (made.lower < made.point).all()
+        assert (made.point < made.upper).all()
+        held.append((made.lower <= values[30:]) & (values[30:] <= made.upper))
+    assert np.mean(held) > 0.85
+
+
+def test_without_bounds_values_that_were_positive_stay_so():
+    values = 20 - 18 * np.arange(30) / 29 + np.random.default_rng(0).normal(0, 1, 30)
+    made = forecast(values, 10)
+    assert made.quantile(0.01).min() >= 0
+    assert forecast(values, 10, bounds=(0, None)).quantile(0.01).min() >= 0
+    assert forecast(values, 10, bounds=(None, 100)).quantile(0.01).min() < 0

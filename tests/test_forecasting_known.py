@@ -43,7 +43,7 @@ def test_noise_is_ignored_and_said_to_be():
     made = forecast(sales[:120], 10, season=7, known=noise)
     plain = forecast(sales[:120], 10, season=7)
     assert np.array_equal(made.point, plain.point)
-    assert any("was not used: it did not help in rolling forecasts" in note for note in made.notes)
+    assert any("was not used: it explains too little" in note for note in made.notes)
 
 
 def test_a_trend_of_both_is_not_taken_for_an_effect():
@@ -59,13 +59,13 @@ def test_a_trend_of_both_is_not_taken_for_an_effect():
 def test_effects_are_solved_alike_with_gaps_and_in_any_unit():
     sales, promotion = shop(3)
     regressor, seen = promotion[:, None] - promotion.mean(), np.ones(130, dtype=bool)
-    effect, doubt = solved(sales, seen, regressor, (7,), DEFAULT)
-    assert abs(effect[0] - 30) < 1.5
-    assert abs(effect[0] - 30) < 4 * np.sqrt(doubt[0, 0])
-    scaled, _ = solved(1e6 * sales, seen, 1e-3 * regressor, (7,), DEFAULT)
-    assert np.isclose(scaled[0], 1e9 * effect[0], rtol=1e-6)
-    assert abs(solved(sales, np.arange(130) % 9 > 0, regressor, (7,), DEFAULT)[0][0] - 30) < 2
-    assert solved(sales, seen, np.zeros((130, 1)), (7,), DEFAULT)[0][0] == 0
+    found = solved(sales, seen, regressor, (7,), DEFAULT)
+    assert abs(found.size[0] - 30) < 1.5
+    assert abs(found.size[0] - 30) < 4 * np.sqrt(found.doubt[0, 0])
+    scaled = solved(1e6 * sales, seen, 1e-3 * regressor, (7,), DEFAULT)
+    assert np.isclose(scaled.size[0], 1e9 * found.size[0], rtol=1e-6)
+    assert abs(solved(sales, np.arange(130) % 9 > 0, regressor, (7,), DEFAULT).size[0] - 30) < 2
+    assert solved(sales, seen, np.zeros((130, 1)), (7,), DEFAULT).size[0] == 0
 
 
 def test_bounds_hold_after_the_effect_is_added():
@@ -127,3 +127,53 @@ def test_settings_reach_the_use_of_regressors():
     strict = dataclasses.replace(DEFAULT, known_cost=1e4)
     assert "Known in advance" in forecast(sales[:120], 10, known=promotion).explain()
     assert "was not used" in forecast(sales[:120], 10, known=promotion, settings=strict).explain()
+
+
+@pytest.mark.parametrize("seen", [1, 2, 4, 10])
+@pytest.mark.parametrize("effect", [25, 150, -90])
+def test_holidays_that_were_seen_a_few_times_are_no_outliers(effect, seen):
+    off = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        holiday = np.zeros(214)
+        holiday[rng.choice(np.arange(10, 195), seen, replace=False)] = 1
+        holiday[205] = 1
+        sales = 100 + effect * holiday + rng.normal(0, 5, 214)
+        made = forecast(sales[:200], 14, known=holiday)
+        assert "set aside" not in made.explain()
+        off.append(made.point[5] - 100 - effect)
+    assert np.abs(off).mean() < 10
+
+
+@pytest.mark.parametrize("effect", [0, 150])
+def test_wild_values_are_set_aside_beside_what_is_known(effect):
+    rng = np.random.default_rng(1)
+    holiday = np.zeros(214)
+    holiday[[30, 90, 150, 205]] = 1
+    sales = 100 + effect * holiday + rng.normal(0, 5, 214)
+    sales[[60, 171]] = [9999, -400]
+    made = forecast(sales[:200], 14, known=holiday)
+    assert "9999 at position 60, -400 at position 171." in made.explain()
+    assert abs(made.point[5] - 100 - effect) < 10
+
+
+def test_regressors_that_explain_nothing_do_no_harm_beside_wild_values():
+    used, off = 0, []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        sales, noise = rng.normal(20, 1, 132), rng.normal(size=(132, 2))
+        sales[rng.integers(0, 120, 3)] = [60, -40, 60]
+        made, plain = forecast(sales[:120], 12, known=noise), forecast(sales[:120], 12)
+        used += "Known in advance" in made.explain()
+        off.append([np.abs(one.point - sales[120:]).mean() for one in (made, plain)])
+    with_it, without = np.mean(off, axis=0)
+    assert used <= 2
+    assert with_it < 1.03 * without
+
+
+def test_effects_on_logarithms_are_told_as_shares():
+    rng = np.random.default_rng(0)
+    closed = (rng.random(160) < 0.1).astype(float)
+    growing = 20 * np.exp(0.03 * np.arange(160) + 0.1 * rng.standard_normal(160)) * 0.1**closed
+    note = next(note for note in forecast(growing[:150], 10, known=closed).notes if note.startswith("Known"))
+    assert -92 < float(note.split("regressor 1 ")[1].split(" %")[0]) < -88

@@ -10,7 +10,7 @@ import pytest
 from prophecy import forecast_many
 from prophecy.forecasting import forecast
 from prophecy.forecasting.outliers import outliers
-from prophecy.forecasting.seasons import chosen
+from prophecy.forecasting.seasons import chosen, profile
 from prophecy.forecasting.settings import DEFAULT
 
 
@@ -213,7 +213,7 @@ def test_a_trend_is_said_only_where_the_path_goes_farther_than_it_may_be_off():
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e-90, 1e90])
 def test_the_unit_of_a_series_does_not_matter(size):
     series = 3 + np.random.default_rng(2).standard_normal(60)
-    one, other = forecast(series, 5), forecast(size * series, 5, bounds=(None, 100 * size))
+    one, other = (forecast(by * series, 5, bounds=(None, 100 * by)) for by in (1, size))
     for a, b in ((one.point, other.point), (one.lower, other.lower), (one.upper, other.upper)):
         np.testing.assert_allclose(b / size, a, rtol=1e-6)
 
@@ -256,3 +256,19 @@ def test_notes_call_a_trend_what_is_one():
         in forecast(100 + 0.3 * time + 10 * np.sin(np.pi * time / 6), 24, season=12).explain()
     )
     assert "No trend: stays near 0." in forecast((noise > 1.5) * 1.0, 20).explain()
+
+
+def test_half_a_bad_year_does_not_hide_the_season():
+    off = []
+    for seed in range(8):
+        months = np.arange(78)
+        season = 10 * np.sin(months * np.pi / 6)
+        y = 100 + season + np.random.default_rng(seed).normal(0, 2, 78)
+        y[48:54] = [60, 30, 45, 60, 75, 85]
+        found = profile(y[:66], 12, DEFAULT)
+        assert found is not None
+        assert np.corrcoef(found.deviations, season[:12])[0, 1] > 0.9
+        made = forecast(y[:66], 12, season=12)
+        assert "Season of 12 values." in made.explain()
+        off.append(np.abs(made.point - y[66:]).mean())
+    assert np.mean(off) < 6.6  # 7.2 without the season

@@ -52,5 +52,5 @@ def backtest(
     table = whole.cells()
     if plot is not None:
         save(Picture(f"Backtest of {Path(file).name}", of_backtest(whole), [], table), plot)
-    series = len({score.series for score in scores})
+    series = len({score.series for score in scores if not score.error})
     show(table, title=f"{series:,} series, {len(whole.cuts)} folds of {whole.horizon} rows")

@@ -8,7 +8,6 @@ import numpy as np
 from prophecy._arrays import Array
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.growth import saturation
-from prophecy.forecasting.known import adjusted
 from prophecy.forecasting.of_time import polynomial, waves
 from prophecy.forecasting.rare import RareEvents, resting
 from prophecy.forecasting.readouts import fit_readout, lags, legendre
@@ -20,9 +19,7 @@ from prophecy.forecasting.smoothers import fit_smoothers
 
 def candidates(series: Series, settings: Settings) -> Iterator[Candidate]:
     """All that may work for a series of this length and these seasons, of the families that settings allow."""
-    found = [candidate for candidate in _all(series, settings) if candidate.family not in settings.without]
-    yield from found
-    yield from adjusted(found, series, settings)
+    yield from (candidate for candidate in _all(series, settings) if candidate.family not in settings.without)
 
 
 def _all(series: Series, settings: Settings) -> Iterator[Candidate]:

@@ -19,10 +19,10 @@ _MARK = 3  # times that the same wild value stands there: no coincidence
 _MOST_VARIABLES = 64  # beyond it the error asks whether the table is (variables, time)
 
 
-def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
-    """Check and prepare (time,) or (time, variables)."""
+def read(context: ArrayLike, settings: Settings = DEFAULT, beside: Array | None = None) -> Context:
+    """Check and prepare (time,) or (time, variables). beside: (time, regressors), what is known."""
     raw = _checked(context)
-    aside = outliers(raw, settings)
+    aside = outliers(raw, settings, beside)
     remarks = _set_aside(raw, aside)
     raw[aside] = np.nan
     overdue = _overdue(np.isnan(raw), settings)

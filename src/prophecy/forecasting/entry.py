@@ -49,10 +49,11 @@ def forecast(
     """
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
+    settings = replace(settings, negative=limits is not None and limits[0] < 0)
     exponent = _unusual(values) if known is None else 0
     beside = None if known is None else Known.of(known, len(np.asarray(values)), horizon)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        ready = read(_times(values, exponent), settings)
+        ready = read(_times(values, exponent), settings, None if beside is None else beside.latest(horizon).values)
         grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, beside)
         law = None if found is None else found.system
         inside = None if limits is None else (_times(limits[0], exponent), _times(limits[1], exponent))
@@ -109,7 +110,7 @@ def _quantiles(
     if driven is not None:
         found = followed(context, driven, settings)
     else:
-        beside = None if beside is None else beside.thinned(len(context.values), horizon, context.stride)
+        beside = None if beside is None else beside.latest(horizon, len(context.values), context.stride)
         found = solve(context, steps, season, settings, beside)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     point = grid[len(PROBABILITIES) // 2].copy()

@@ -46,8 +46,7 @@ class Mixture:
         return sorted((pair for pair in found if pair[0] > _SMALL), key=lambda pair: -pair[0])
 
     def quantiles(self, settings: Settings) -> Array:
-        """(probabilities, horizon). Of values with one sign, steps from the path towards zero are taken in logarithms,
-        and away from it as far as candidates of logarithms count."""
+        """(probabilities, horizon). Steps are logarithmic as far as such candidates count; to a floor, all are."""
         rest = resting(self.series, settings)
         if rest is not None and self.rare(settings):
             return rare_quantiles(self.series, rest, self.path, settings)
@@ -55,16 +54,18 @@ class Mixture:
         if not sign:
             return np.asarray(self.path + np.concatenate([-away[::-1], np.zeros((1, len(self.path))), away]))
         path, usual = sign * self.path, away[_ONE] / ndtri(_UPPER[_ONE])
-        path = np.maximum(path, _SMALL * usual + _TINY)
+        size = np.maximum(path, _SMALL * usual + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm. Away from zero the
         # tails are heavier than its own by as much as errors have shown: as powers of it they would have no mean.
-        own = np.sqrt(np.log1p((usual / path) ** 2))
+        own = np.sqrt(np.log1p((usual / size) ** 2))
         factor = np.exp(away / np.maximum(usual, _TINY) * own)
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(path)))
         score = ndtri(_UPPER)[:, None]
         heavier = away / np.maximum(usual * score, _TINY)
-        above = path + (1 - share) * away + share * path * np.expm1(score * own) * heavier
-        return np.asarray(np.concatenate([(path / factor)[::-1], (sign * self.path)[None], above])[::sign] * sign)
+        above = path + (1 - share) * away + share * size * np.expm1(score * own) * heavier
+        share = share if sign < 0 or settings.negative else np.ones_like(share)
+        below = path - (1 - share) * away - share * size * (1 - 1 / factor)
+        return np.asarray(np.concatenate([below[::-1], path[None], above])[::sign] * sign)
 
     def _pairs(self) -> list[tuple[Array, Part]]:
         return list(zip(self.weights, self.parts, strict=True))
@@ -74,8 +75,6 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     """The mixture of these parts; those without weight are not solved again."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
-    if series.known is not None:
-        parts = _with_regressors_or_without(parts, rolling, independent, settings)
     parts, shares, made = _solved_again(parts, rolling, independent, settings)
     ahead = _extended(shares, horizon)
     paths = np.stack([part.candidate.scale.back(at) for part, (at, _) in zip(parts, made, strict=True)])
@@ -91,15 +90,6 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     widths = shape * np.array([np.fmax.accumulate(each * deviation / np.maximum(shape, _TINY)) for each in at])
     widths += settings.interval_rounding * float(np.std(series.y))
     return Mixture(series, parts, ahead, path, errors, widths)
-
-
-def _with_regressors_or_without(
-    parts: list[Part], rolling: Rolling, independent: Array, settings: Settings
-) -> list[Part]:
-    """Those that have most of the weight: what does not help is not used at all."""
-    given = np.array([part.candidate.regressors > 0 for part in parts])
-    helps = weights(parts, rolling, independent, settings)[given].sum(axis=0).mean() > 0.5
-    return [part for part, with_it in zip(parts, given, strict=True) if with_it == helps]
 
 
 def _solved_again(

@@ -5,12 +5,14 @@ wild where it misses that, and the median of what is around it, by more than `ou
 the others and by more than a spread of the series, and most of the next few values are closer to what was expected
 without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and so is a peak
 that builds up or fades over several values. The newest value has nothing after it: it is believed if earlier jumps of
-its size stayed more often than they went. Of positive series wild values are wild among the logarithms too.
+its size stayed more often than they went. Of positive series wild values are wild among the logarithms too. What
+regressors explain is no outlier: effects are taken out, solved from all values, then without those that are wild.
 """
 
 import numpy as np
 
 from prophecy._arrays import Array, Mask
+from prophecy.forecasting.known import explained
 from prophecy.forecasting.settings import Settings
 
 _CLIPPED = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
@@ -18,8 +20,11 @@ _TRIMMED = 3.0  # robust deviations: farther ones are left out when the autoregr
 _NEXT = 3  # values that confirm or deny a jump
 
 
-def outliers(raw: Array, settings: Settings) -> Mask:
-    """Which values of (time, variables), NaN where missing, are set aside."""
+def outliers(raw: Array, settings: Settings, known: Array | None = None) -> Mask:
+    """Which values of (time, variables), NaN where missing, are set aside. known: (time, regressors)."""
+    if known is not None:
+        wild = outliers(raw - explained(raw, known, settings), settings)
+        raw = raw - explained(np.where(wild, np.nan, raw), known, settings)
     found = np.zeros(raw.shape, dtype=np.bool_)
     for variable, column in enumerate(raw.T):
         place = np.nonzero(~np.isnan(column))[0]
@@ -71,8 +76,9 @@ def _wild(x: Array, settings: Settings) -> Mask:
             wild[t] = stayed <= wild.sum()
         if wild[t]:
             past[t], off[t] = path[0], abs(z[t] - path[0])
-    for start, end in _runs(wild | built):
-        wild[start:end] &= not built[start:end].any()
+    marked = wild | built
+    run = np.cumsum(marked & ~np.append(False, marked[:-1]))  # which stretch of them
+    wild &= ~np.isin(run, run[built])
     usual = off[off <= far].max(initial=0.0)
     for t in sorted(np.nonzero(wild)[0], key=lambda t: off[t]):
         if off[t] > settings.outlier_gap * usual:
@@ -93,11 +99,6 @@ def _autoregression(z: Array, lags: int) -> tuple[Array, Array, float]:
         usual = 1.4826 * float(np.median(left))
         used = left <= _TRIMMED * usual + 1e-300
     return np.asarray(phi), np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
-
-
-def _runs(marked: Mask) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _path(phi: Array, past: Array, t: int, first: float) -> Array:

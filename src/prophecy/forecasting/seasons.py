@@ -14,6 +14,7 @@ from prophecy.forecasting.settings import Settings
 _WEEK = 7  # days
 # Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
 _CALENDAR = (4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 288, 365)
+_ROUNDS = 8  # of means and weights in turn
 _PARTS = (1, 2, 3, 4)  # of a period: a multiple looks as alike as the period itself
 
 
@@ -33,8 +34,9 @@ class Profile:
 
 
 def profile(x: Array, season: int, settings: Settings) -> Profile | None:
-    """Phase means of x less its moving average over one season, shrunk by the share of noise in them, 1 / strength
-    (James and Stein). None where nothing is kept or the series is shorter than `season_cycles` seasons."""
+    """Phase means of x less its moving average over one season, of noise with Student's distribution, so that a few bad
+    months do not count. They are shrunk by the share of noise in them, 1 / strength (James and Stein). None where
+    nothing is kept or the series is shorter than `season_cycles` seasons."""
     if season < 2 or len(x) < settings.season_cycles * season + 2:
         return None
     total = np.concatenate([[0.0], np.cumsum(x)])
@@ -47,8 +49,15 @@ def profile(x: Array, season: int, settings: Settings) -> Profile | None:
     count = np.bincount(phase, minlength=season)
     if (count == 0).any() or not np.isfinite(left).all():
         return None
-    means = np.bincount(phase, weights=left, minlength=season) / count
-    noise = float(np.sum((left - means[phase]) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count))
+    weight, nu = np.ones(len(left)), settings.tails
+    for _ in range(_ROUNDS):
+        total = np.bincount(phase, weights=weight, minlength=season)
+        means = np.bincount(phase, weights=weight * left, minlength=season) / total
+        off = left - means[phase]
+        squares = off**2 / (float(np.mean(weight * off**2)) + 1e-300)
+        weight = (nu + 1) / (nu + squares)
+    bend = float(np.mean(weight * (nu - squares) / (nu + squares)))  # the slope of weight · off, as in M-estimates
+    noise = float(np.sum((weight * off) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count)) / bend**2
     means -= means.mean()
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
     return Profile(means * (1 - 1 / strength), strength) if strength > 1 else None

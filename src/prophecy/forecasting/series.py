@@ -40,16 +40,12 @@ VALUES = Scale("", lambda y: y, lambda x: x, np.zeros_like)
 
 @dataclass(frozen=True)
 class Series:
-    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted.
-
-    known: (time + horizon, regressors), what is known in advance, each less its mean over the past.
-    """
+    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted."""
 
     y: Array
     seen: Mask
     seasons: tuple[int, ...]
     horizon: int
-    known: Array | None = None
 
     @property
     def sign(self) -> int:
@@ -76,8 +72,7 @@ Fit = Callable[[Array, Mask, int], Fitted | None]
 class Candidate:
     """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit.
 
-    family: has a prior; share: of it, that this candidate has. label: what `explain` calls it. regressors: how many it
-    has an effect of.
+    family: has a prior; share: of it, that this candidate has. label: what `explain` calls it.
     """
 
     family: str
@@ -85,4 +80,3 @@ class Candidate:
     scale: Scale
     fit: Fit
     share: float = 1.0
-    regressors: int = 0

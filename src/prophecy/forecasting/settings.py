@@ -96,9 +96,10 @@ class Settings(LawSettings):
     complete: float = 0.03
 
     # Regressors known in advance
-    known_cost: float = 1.0  #: nats of prior that an effect of each costs
+    known_cost: float = 1.0  #: nats that an effect of each must explain
 
     own: tuple[Candidate, ...] = ()  #: candidates of the user's
+    negative: bool = False  #: whether bounds of the user's let values be negative that never were
 
     def prior(self, candidate: Candidate) -> float:
         """The weight of a candidate before anything is known of its errors."""

@@ -16,7 +16,7 @@ import numpy as np
 from prophecy._arrays import Array
 from prophecy.forecasting import seasons, systems
 from prophecy.forecasting.calibration import between, dependence, upper_quantiles
-from prophecy.forecasting.known import Known, known_note
+from prophecy.forecasting.known import Known, chosen, known_note
 from prophecy.forecasting.maps import left_open
 from prophecy.forecasting.mixture import Mixture, mixed
 from prophecy.forecasting.scorer import Part, Rolling, roll, roll_jointly, weights
@@ -55,14 +55,16 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     apart = None if law is not None else _without_noise(context, steps, season, settings)
     if apart is not None:
         return apart
-    columns = _columns(context, steps, season, settings, beside)
+    columns = _columns(context, steps, season, settings)
+    effects = [chosen(each, beside.values[-len(each.y) - steps :], settings) for each in columns] if beside else []
+    columns = [effect.without(each) for effect, each in zip(effects, columns, strict=False)] or columns
     known = context.known[-len(columns[0].y) :]
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
     values = np.ascontiguousarray(context.values[-len(known) :])
     parts = [roll(column, rolling, settings) for column in columns]
     scouts: list[list[Part]] = [[] for _ in columns]
-    if len(known) >= settings.least:
+    if len(known) >= settings.least and not any(effect.size.any() for effect in effects):
         scouts = roll_jointly(systems.scouts(context, settings), values, context.units, columns, rolling, settings)
     further = any(
         _leads([*some, *more], column, rolling, settings)
@@ -78,9 +80,8 @@ def solve(context: Context, steps: int, season: object, settings: Settings, besi
     mixtures = [mixed(column, some, rolling, settings) for column, some in zip(columns, parts, strict=True)]
     solution = _together(columns, mixtures, settings)
     if beside is not None:
-        shares = [mixture.weight(lambda candidate: candidate.regressors > 0) for mixture in mixtures]
-        note = known_note(beside, columns, shares, settings)
-        solution = replace(solution, notes=(*solution.notes, note))
+        grid = np.stack([effect.back(solution.quantiles[:, :, v]) for v, effect in enumerate(effects)], axis=2)
+        solution = replace(solution, quantiles=grid, notes=(*solution.notes, known_note(beside, effects)))
     if law is None:
         return solution
     rounding = settings.interval_rounding * context.units.scale[0]
@@ -166,7 +167,7 @@ def _hidden(
     return hidden_law.decide(context, steps, settings, further)
 
 
-def _columns(context: Context, steps: int, season: object, settings: Settings, beside: Known | None) -> list[Series]:
+def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
     stride = context.stride
     given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
@@ -178,8 +179,7 @@ def _columns(context: Context, steps: int, season: object, settings: Settings, b
     found = []
     for v, some in zip(varying, periods, strict=True):
         y, seen = np.ascontiguousarray(thinned[-latest:, v]), context.seen[-latest:, v]
-        known = None if beside is None else beside.latest(len(y), steps)
-        found.append(Series(y, seen, some, steps, known))
+        found.append(Series(y, seen, some, steps))
     return found
 
 

@@ -165,14 +165,22 @@ def backtest_sources(
     """`backtest` of series that were read already."""
     horizon, folds, others = asked.horizon, _checks.whole("folds", folds), rivals(against)
     step = horizon if step is None else _checks.whole("step", step)
-    plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
+    plan, short = {}, {}
+    for name, source in sources.items():
+        try:
+            plan[name] = _cuts(len(source.series.values), horizon, folds, step)
+        except ValueError as error:
+            short[name] = str(error)
+    if not plan:
+        name, wrong = next(iter(short.items()))
+        raise ValueError(wrong if name == "" else f"series {name!r}: {wrong}")
     tasks = [asked.task(sources[name], cut) for name, cuts in plan.items() for cut in cuts]
     from prophecy.forecasting.batch import in_order
 
     with shown(progress, len(tasks), "fold") as tell:
         ours = iter(in_order(asked.solver(), tasks, jobs, tell))
     scores, paths = [], {}
-    first, seasons = next(iter(sources)), _checks.seasons(asked.season)
+    first, seasons = next(iter(plan)), _checks.seasons(asked.season)
     for name, cuts in plan.items():
         source = sources[name]
         periods = source.series.seasons() if seasons is None else seasons
@@ -185,22 +193,21 @@ def backtest_sources(
                 scores.append(_scored(title, name, fold, source, cut, horizon, found, period))
                 if name == first and isinstance(found, Forecast):
                     paths[title, fold] = found
+    nothing = dict.fromkeys(MEASURES, float("nan"))
+    scores += [Score(OURS, str(name), 0, "", 0, **nothing, error=error) for name, error in short.items()]
     scores.sort(key=lambda score: [OURS, *others].index(score.model))
     start = sources[first]
     return Backtest(tuple(scores), asked.level, horizon, start.notes(), start, paths, tuple(plan[first]))
 
 
-def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> list[int]:
+def _cuts(rows: int, horizon: int, folds: int, step: int) -> list[int]:
     """Rows before each fold."""
-    rows = len(source.series.values)
     cuts = [rows - horizon - step * back for back in range(folds - 1, -1, -1)]
     if cuts[0] < SHORTEST:
         fit = max(0, (rows - horizon - SHORTEST) // step + 1)
         one = f"one fold needs {SHORTEST + horizon}: {SHORTEST} to forecast from and {horizon} to score"
-        way = f"use folds={fit}" if fit else one
-        which = f"series {name!r}: " if name != "" else ""
         short = "1 row is" if rows == 1 else f"{rows} rows are"
-        raise ValueError(f"{which}{short} too few for {folds} folds of {horizon} rows; {way}")
+        raise ValueError(f"{short} too few for {folds} folds of {horizon} rows; {f'use folds={fit}' if fit else one}")
     return cuts
 
 

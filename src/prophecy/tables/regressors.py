@@ -69,7 +69,7 @@ def _row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...]
             f"known must have a row for each of the {rows - horizon} rows{missing} and the {horizon} to come, "
             f"got shape {values.shape}"
         )
-    return Known(values, names or tuple(f"regressor {i + 1}" for i in range(values.shape[1])))
+    return Known(values, names)
 
 
 def _by_time(known: Source, times: Times, source: Source, own: Times, horizon: int) -> Known:
