@@ -160,7 +160,7 @@ def test_usage_errors_and_data_errors_have_their_codes(stream, tmp_path):
     assert code == 1
     assert "no state of prophecy's streams" in err
     stream("1\n2\n3\n", "--state", tmp_path / "s")
-    for first, says in ((9, "go on from 4"), (2, None)):
+    for first, says in ((9, "continue from 4"), (2, None)):
         code, _, err = stream("2\n3\n4\n", "--state", tmp_path / "s", "--from-line", first)
         assert code == (1 if says else 0)
         assert says is None or says in err
@@ -569,5 +569,5 @@ def test_answers_of_streams_that_were_removed_are_not_mistaken_for_others(stream
         fleet.remove("a")
     code, _, err = stream(text, *options, "--from-line", 1)
     assert code == 1
-    assert "streams were removed since; go on from 5" in err
+    assert "streams were removed since; continue from 5" in err
     assert stream("a,4\n", *options)[0] == 0
