@@ -82,8 +82,8 @@ cdef void follow_stamp(Clock* c, const Table* t, double offset, double whole) no
     seen = c.fitted
     c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
     if c.given == 0:
-        c.dt *= max(1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole, 0.25)
-        c.dt = min(max(c.dt, DBL_MIN), LONGEST_STEP)
+        by = 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
+        c.dt = min(max(c.dt * max(by, 0.25), DBL_MIN), LONGEST_STEP)
 
 
 # Another grid.

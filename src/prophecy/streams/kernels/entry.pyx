@@ -112,9 +112,8 @@ cdef class Streams:
                 again = drop and timed and came_before(&stream, t, at, value[k])
                 if width > 0 and not again:
                     row[0], row[1], row[2] = forecast_next(&stream, t, at, value[k], normal, &room)
-                if again:
-                    since[k] = -1.0
-                else:
+                since[k] = -1.0
+                if not again:
                     since[k] = take_timed(&stream, t, at, value[k], &room) if timed else take_step(&stream, t, value[k])
                 if width > 0:
                     row[3] = stream.s.alarm

@@ -177,16 +177,6 @@ cdef bint rests_half(const Record* r) noexcept nogil:
     return 2.0 * resting(r) >= max(r.alarm_seen, <long long> 1)
 
 
-cdef void note_rest(Record* r, const Table* t, double value) noexcept nogil:
-    """Count the values in a row that are equal, and how often that were many."""
-    if value == r.last:
-        r.same = counted(r.same, 1)
-        return
-    r.longest = max(r.longest, r.same)
-    r.rests = counted(r.rests, 1 if r.same >= t.stuck else 0)
-    r.same = 0
-
-
 cdef double within_piles(const Record* r, const Table* t, double ahead) noexcept nogil:
     """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
     what cannot be negative. Values that only stand there now, as on a stair, are no pile."""

@@ -46,8 +46,11 @@ cdef void step(Record* r, double* ring, const Table* t, double value) noexcept n
         # What lies nearer to a doubted value than to the forecast is in doubt with it.
         alike: cython.bint = r.doubts > 0 and fabs(error - r.doubted[r.doubts - 1]) < fabs(error)
         wild: cython.bint = alike or is_wild(r, t, error * part, (value - r.last) * part)
-        if r.gap == 0:
-            note_rest(r, t, value)
+        if r.gap == 0 and value == r.last:
+            r.same = counted(r.same, 1)
+        elif r.gap == 0:
+            r.longest, r.rests = max(r.longest, r.same), counted(r.rests, 1 if r.same >= t.stuck else 0)
+            r.same = 0
         if wild and r.doubts < 2:
             r.doubted[r.doubts] = error
             r.doubts += 1
