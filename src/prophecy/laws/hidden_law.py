@@ -103,12 +103,10 @@ def _followed(
     if not decided.foretold:  # many fields with hidden variables pass through noise
         return None
     who, obey = ("The variable", "obeys") if search.seen == 1 else (f"The {search.seen} variables", "obey")
-    hidden = f"{count} hidden variable{'s'[: count - 1]}"
+    hidden, way = f"{count} hidden variable{'s'[: count - 1]}", " by assimilation" if search.noise else ""
     note = f"{who}, together with {hidden}, {obey} {obeyed} standard deviations."
     path, draws = decided.path[:, : search.seen], decided.draws[:, :, : search.seen]
-    return Decided(
-        path, draws, None, f"field with {hidden}" + (" by assimilation" if search.noise else ""), (note,), None
-    )
+    return Decided(path, draws, None, f"field with {hidden}{way}", (note,), None)
 
 
 def thinning(visible: Array, settings: Settings) -> int:

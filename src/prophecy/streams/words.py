@@ -39,7 +39,9 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     moved = float(record["change"]) / full if full else 1.0
     if moved <= DOUBTED:
         came = min(max(float(record["shrink_sums"][0] / record["shrink_sums"][1]), 0.0), 1.0)
-        lines.append(f"Changes were lately {came:.0%} of what its members forecast, so {moved:.0%} of it is predicted.")
+        lines.append(
+            f"The change its members forecast is reduced to {moved:.0%}: {came:.0%} of such changes came true lately."
+        )
     lines += _about_seasons(stream, record, shares[BANK:])
     lines += _about_time(stream)
     lines += _about_sensor(record, stream.settings)
@@ -95,9 +97,7 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
     if repeat and tick[1] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {tick[1]:.6g}; no interval is narrower than one.")
     if record["same"] >= settings.stuck:
-        lines.append(
-            f"The last {record['same'] + 1} values are the same (constant or stuck). Intervals stay as they were."
-        )
+        lines.append(f"The last {record['same'] + 1} values are the same: constant or stuck. Intervals stay unchanged.")
     size, total = int(record["alarm_size"][VALUE]), float(record["alarm_seen"])
     for place, word in ((size - 1, "largest"), (0, "smallest")) if size > 4 else ():
         share, value = record["alarm_weight"][VALUE][place] / total, record["alarm_middle"][VALUE][place]
