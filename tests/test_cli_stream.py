@@ -145,6 +145,18 @@ def test_malformed_lines_are_named_and_skipped(stream, bad, layout, says):
     assert len([row for row in out if not row.startswith("line")]) == 2
 
 
+def test_a_fault_that_repeats_is_named_once_and_counted(stream):
+    lines = ['{"x": 1}'] * 50 + ["1"] + ['{"x": 1}', "oops", "oops"]
+    code, out, err = stream("\n".join(lines), "--format", "jsonl", "--column", "y")
+    said = [line.removeprefix("prophecy stream: ") for line in err.splitlines()]
+    more = "further lines skipped:"
+    starts = ("line 1: no key 'y'", f"{more} 50 (no key 'y'", "line 53: not JSON", f"{more} 1 (not JSON")
+    assert code == 0
+    assert len(out) == 1
+    assert len(said) == 4
+    assert all(map(str.startswith, said, starts))
+
+
 def test_gaps_are_answered_too(stream):
     _, out, err = stream("1\nNA\n3\n")
     assert [row.split(",")[1] for row in out[1:]] == ["1.0", "", "3.0"]

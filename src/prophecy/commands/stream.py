@@ -183,7 +183,7 @@ class Loop:
             self._repeated += 1
             return
         if self._repeated:
-            say(f"{self._repeated:,} further lines: {self._fault}; skipped")
+            say(f"further lines skipped: {self._repeated:,} ({self._fault})")
         self._fault, self._repeated = fault, 0
         if fault:
             say(f"line {number}: {fault}; skipped")

@@ -39,9 +39,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     moved = float(record["change"]) / full if full else 1.0
     if moved <= DOUBTED:
         came = min(max(float(record["shrink_sums"][0] / record["shrink_sums"][1]), 0.0), 1.0)
-        lines.append(
-            f"The change its members forecast is reduced to {moved:.0%}: {came:.0%} of such changes came true lately."
-        )
+        lines.append(f"The change its members forecast is cut to {moved:.0%}: {came:.0%} of such changes came true.")
     lines += _about_seasons(stream, record, shares[BANK:])
     lines += _about_time(stream)
     lines += _about_sensor(record, stream.settings)
