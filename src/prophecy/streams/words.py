@@ -24,7 +24,7 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     errors = np.sqrt(np.append(record["error_scale"], record["scale"]))
     errors[errors <= rounding] = 0.0
     words = [f"off by {error:.3g}" if error > 1e-99 else "exact, to rounding" for error in errors]
-    still = record["same"] >= stream.settings.stuck  # errors of members are learned meanwhile, the forecast's are not
+    still = errors[0] > 1e-99 and record["same"] >= stream.settings.stuck  # members alone learn errors meanwhile
     recent, now = ("Before it stood still, predictions were", " now") if still else ("Recent predictions are", "")
     as_much = f", {errors[1] / errors[0]:.3g} times as much" if errors[:2].all() and not still else ""
     lines = [
