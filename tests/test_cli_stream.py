@@ -145,6 +145,18 @@ def test_malformed_lines_are_named_and_skipped(stream, bad, layout, says):
     assert len([row for row in out if not row.startswith("line")]) == 2
 
 
+def test_a_fault_that_repeats_is_named_once_and_counted(stream):
+    lines = ['{"x": 1}'] * 50 + ["1"] + ['{"x": 1}', "oops", "oops"]
+    code, out, err = stream("\n".join(lines), "--format", "jsonl", "--column", "y")
+    said = [line.removeprefix("prophecy stream: ") for line in err.splitlines()]
+    more = "further lines skipped:"
+    starts = ("line 1: no key 'y'", f"{more} 50 (no key 'y'", "line 53: not JSON", f"{more} 1 (not JSON")
+    assert code == 0
+    assert len(out) == 1
+    assert len(said) == 4
+    assert all(map(str.startswith, said, starts))
+
+
 def test_gaps_are_answered_too(stream):
     _, out, err = stream("1\nNA\n3\n")
     assert [row.split(",")[1] for row in out[1:]] == ["1.0", "", "3.0"]
@@ -160,7 +172,7 @@ def test_usage_errors_and_data_errors_have_their_codes(stream, tmp_path):
     assert code == 1
     assert "no state of prophecy's streams" in err
     stream("1\n2\n3\n", "--state", tmp_path / "s")
-    for first, says in ((9, "go on from 4"), (2, None)):
+    for first, says in ((9, "continue from 4"), (2, None)):
         code, _, err = stream("2\n3\n4\n", "--state", tmp_path / "s", "--from-line", first)
         assert code == (1 if says else 0)
         assert says is None or says in err
@@ -569,5 +581,5 @@ def test_answers_of_streams_that_were_removed_are_not_mistaken_for_others(stream
         fleet.remove("a")
     code, _, err = stream(text, *options, "--from-line", 1)
     assert code == 1
-    assert "streams were removed since; go on from 5" in err
+    assert "streams were removed since; continue from 5" in err
     assert stream("a,4\n", *options)[0] == 0

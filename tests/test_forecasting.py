@@ -267,7 +267,7 @@ def test_candidates_of_the_users_join_and_are_judged_like_all_others():
     assert np.abs(given.point[:2] - y[150:152]).max() < 0.02 < np.abs(without.point[:2] - y[150:152]).max()
     assert "bounce" in given.explain()
     wrong = forecast(R(1).standard_normal(150), 5, candidates={"bounce": bounce})
-    assert "bounce" not in wrong.explain().split("What it is made of")[1].split("and")[0]
+    assert "bounce" not in wrong.explain().split("Weights: ")[1].split("and")[0]
     many = prophecy.forecast_many([y[:150], y[:120]], 2, candidates={"bounce": bounce}, jobs=1)
     assert "bounce" in many[1].explain()
 
@@ -324,7 +324,7 @@ def test_codes_for_missing_values_are_set_aside_and_named():
     y[R(1).choice(960, 20, replace=False)] = -9999.0
     ahead = forecast(y, 24)
     assert ((ahead.lower > 5) & (ahead.upper < 35)).all()
-    assert "-9999 looks like a mark for missing and was taken as one, 20 times" in ahead.explain()
+    assert "-9999 looks like a mark for missing and was treated as missing, 20 times" in ahead.explain()
 
 
 def test_rare_events_have_one_distribution():

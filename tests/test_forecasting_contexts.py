@@ -206,7 +206,7 @@ def test_noise_is_forecast_by_its_mean_and_the_words_say_who_contributed():
     noise = 5 + np.random.default_rng(1).standard_normal(200)
     answer = forecast(noise, 50)
     assert np.abs(answer.point - 5).max() < 0.6
-    made_of = answer.explain().split("What it is made of: ")[1].split("\n")[0]
+    made_of = answer.explain().split("Weights: ")[1].split("\n")[0]
     assert "smoothers" in made_of
     assert sum(int(share) for share in re.findall(r"(\d+)%", made_of)) == pytest.approx(100, abs=3)  # rounded
     assert "%" in answer.explain()

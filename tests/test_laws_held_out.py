@@ -56,7 +56,7 @@ def test_a_field_that_would_not_have_foretold_the_last_rows_is_not_announced_as_
     series = noisy(integrated(toggle, (0.1, 0.2), 0.05, 200), 200, 0.01, seed)
     answer = forecast(series, 60)
     assert answer.equations() is None
-    assert any("would not have foretold them" in note for note in answer.notes)
+    assert any("it does not predict them" in note for note in answer.notes)
 
 
 TRUE = {

@@ -135,7 +135,7 @@ def test_json_sent_as_a_table_is_refused_with_the_right_header(text, read):
 
 def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
     text = "key,time,value\na,01/02/2026,1\na,05/03/2026,2\n"
-    with pytest.raises(Problem, match="does not tell"):
+    with pytest.raises(Problem, match="does not decide it"):
         parsed(from_csv, text)
     batch = parsed(from_csv, text, BodyNames(time_format="%d/%m/%Y"))
     assert batch.times[1] - batch.times[0] == 32 * 86400

@@ -326,6 +326,24 @@ def test_explain_names_what_is_in_use(noisy):
     assert "copying the last value would be off by" in words
 
 
+def test_explain_tells_errors_of_two_stretches_apart(noisy):
+    """Where a signal stands still, errors of the forecast are those from before, and those of members are not."""
+    model = Prophecy()
+    model.observe(np.concatenate([noisy[0], np.full(2000, 1.0)]))
+    words = model.explain()
+    assert "Before it stood still, predictions were off by" in words
+    assert "copying the last value now would be exact, to rounding." in words
+
+
+def test_a_forecast_of_channels_is_not_described_as_steps(noisy):
+    model = Prophecy(channels=3)
+    model.observe(noisy[:3].T)
+    said = repr(model.predict())
+    assert "one value ahead in each of 3 channels" in said
+    assert "at first" not in said
+    assert "at first" in repr(model.forecast(4))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -71,7 +71,7 @@ def test_explain_says_when_changes_are_doubted():
         record = model._stream.records[0]
         doubted = float(record["change"]) < 0.95 * float(record["shrink_ahead"][0])
         if record["shrink_ahead"][0] > 0 and record["count"] > 1:
-            assert ("Of the changes its members forecast" in model.explain()) == doubted
+            assert ("The change its members forecast is cut to" in model.explain()) == doubted
 
 
 @settings(max_examples=30, deadline=None)

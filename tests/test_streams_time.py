@@ -28,7 +28,7 @@ def test_values_truly_taken_at_jittering_stamps_are_corrected_for_it():
     track = model.follow(taken, time=K + offset)
     assert error(track, taken) < 1.15 * error(Prophecy().follow(still), still)
     assert error(track, taken) < 0.7 * error(Prophecy().follow(taken), taken)  # what ignoring the stamps would cost
-    assert "taken at these very times" in model.explain()
+    assert "corrected to the grid" in model.explain()
 
 
 @pytest.mark.parametrize(("size", "most"), [(0.0, 0.01), (0.1, 0.085)])

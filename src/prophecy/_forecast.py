@@ -133,6 +133,7 @@ class Forecast:
     distribution: Distribution | None = None
     source: Any = field(default=None, repr=False)  # history and kind of frame, for tables and pictures alone
     system: Any = field(default=None, repr=False)  # the field behind the point, where one was found
+    channels: bool = field(default=False, repr=False)  # whether the values are channels at one moment, not steps
 
     @classmethod
     def of_one(cls, point: float, lower: float, upper: float, level: float, method: str) -> Forecast:
@@ -223,6 +224,9 @@ class Forecast:
         if np.ndim(self.point) == 0:
             return f"{self.point:.6g}, with probability {self.level:g} between {self.lower:.6g} and {self.upper:.6g}"
         width = np.asarray(self.upper) - np.asarray(self.lower)
+        if self.channels:
+            wide = f"{width.min():.3g} to {width.max():.3g} wide"
+            return f"one value ahead in each of {len(width)} channels, intervals of level {self.level:g} are {wide}"
         shape = " x ".join(str(size) for size in width.shape)
         first, last = float(np.mean(width[0])), float(np.mean(width[-1]))
         return f"{shape} values, intervals of level {self.level:g} are {first:.3g} wide at first and {last:.3g} at last"

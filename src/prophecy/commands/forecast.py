@@ -125,7 +125,7 @@ class _Shown:
     def stopped(self, journal: Journal, total: int) -> str:
         if journal.path is None:
             return f"stopped after {self.done:,} of {total:,} series; with --out they are kept"
-        return f"stopped; {len(journal.answers):,} of {total:,} series are in {journal.path}: go on with --resume"
+        return f"stopped; {len(journal.answers):,} of {total:,} series are in {journal.path}: continue with --resume"
 
 
 def _solve(

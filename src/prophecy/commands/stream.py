@@ -82,7 +82,7 @@ class SeenLines:
         differs = [name for name in ("column", "key", "time") if _another(name, was.get(name), asked[name])]
         if differs:
             made = ", ".join(f"--{name} {was[name]}" if was.get(name) else f"no --{name}" for name in differs)
-            raise ValueError(f"the state was made with {made}; go on with the same")
+            raise ValueError(f"the state was made with {made}; continue with the same")
         self.last, self.oldest = newest["last"], self._notes[0]["first"]
         # Where the fields stand holds for lines of the same form; whether times are dates holds for all.
         self.places = {name: n for name, n in newest["places"].items() if was == asked or name == "dated"}
@@ -96,14 +96,14 @@ class SeenLines:
         first = self.last + 1 if from_line is None else from_line
         if first > self.last + 1:
             raise ValueError(
-                f"--from-line {first}: {state} has seen lines up to {self.last}; go on from {self.last + 1}"
+                f"--from-line {first}: {state} has seen lines up to {self.last}; continue from {self.last + 1}"
             )
         if first < self.oldest:
             raise ValueError(f"--from-line {first}: {state} remembers answers from line {self.oldest} on; start there")
         if first <= self.last:
             for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
                 if len(answers) != len(note["lines"]):
-                    raise ValueError(f"--from-line {first}: streams were removed since; go on from {self.last + 1}")
+                    raise ValueError(f"--from-line {first}: streams were removed since; continue from {self.last + 1}")
                 self.answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
         say(f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
@@ -142,6 +142,7 @@ class Loop:
     def __init__(self, lines: Csv | Jsonl, fleet: Fleet, seen: SeenLines) -> None:
         self.lines, self._fleet, self._seen = lines, fleet, seen
         self.answered = 0
+        self._fault, self._repeated = "", 0
 
     def take(self, first: int, texts: list[str], starts_file: bool) -> None:
         """The lines from number `first` on."""
@@ -167,7 +168,7 @@ class Loop:
                     raise ValueError(f"the line has more than {LONGEST_LINE:,} bytes")
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
-                say(f"line {number}: {error}; skipped")
+                self.skip(str(error), number)
         found, last = [line for _, line in fresh], first + len(texts) - 1
         self.answered += len(found)
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
@@ -175,6 +176,17 @@ class Loop:
             [line.key for line in found], [line.value for line in found], time=self._times(found), note=note
         )
         _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
+
+    def skip(self, fault: str = "", number: int = 0) -> None:
+        """Say why a line is skipped; lines with the same fault are counted until there is another, or the end."""
+        if fault == self._fault:
+            self._repeated += 1
+            return
+        if self._repeated:
+            say(f"further lines skipped: {self._repeated:,} ({self._fault})")
+        self._fault, self._repeated = fault, 0
+        if fault:
+            say(f"line {number}: {fault}; skipped")
 
     def _times(self, found: list[InputLine]) -> Any:
         if self.lines.time is None:
@@ -203,9 +215,12 @@ class Loop:
 def _run(loop: Loop, first: int, files: list[Path]) -> None:
     if first == 1:
         _print(loop.lines.heading())
-    for starts_file, texts in _blocks(files):
-        loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
-        first += len(texts)
+    try:
+        for starts_file, texts in _blocks(files):
+            loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
+            first += len(texts)
+    finally:
+        loop.skip()
     if first > 1 and not loop.answered:
         say("no line had a value; --column names the field, `prophecy predict` reads files of other forms")
 

@@ -84,7 +84,7 @@ def faults(db: sqlite3.Connection) -> list[str]:
         if name in _FACTS and _FACTS[name](value) and json.dumps([value]) == text:
             known[name] = value
         else:
-            found.append(f"its fact {str(name)[:40]!r} is not as made")
+            found.append(f"its fact {str(name)[:40]!r} is malformed")
     found += [f"it lacks its {name}" for name in _FACTS if name not in known]
     return found or list(_contradictions(db, known))
 
@@ -103,9 +103,9 @@ def _contradictions(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[s
         (most,) = db.execute(f"SELECT coalesce(max({number}), 0) FROM {table}").fetchone()
         next_one = used.pop(table, 0)
         if type(next_one) is not int or not most <= next_one <= MOST:
-            yield f"the numbers of its {table} are counted from {next_one!r} on, and {most} is used"
+            yield f"its {table} are numbered from {next_one!r} on, but {most} is already used"
     if used:
-        yield "it counts what it does not have"
+        yield "it has counters for tables of others"
     bad = db.execute(
         "SELECT number FROM events WHERE NOT (number > 0 AND typeof(stream) = 'integer' AND typeof(place) = 'integer' "
         f"AND place >= 0 AND (time IS NULL OR typeof(time) = 'real' AND abs(time) <= {LARGEST_TIME}) "
@@ -114,7 +114,7 @@ def _contradictions(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[s
         "AND dated IN (0, 1) AND typeof(fault) IN ('integer', 'null')) LIMIT 3"
     )
     for (number,) in bad:
-        yield f"event {number} is not as made (DELETE FROM events WHERE number = {number} drops it)"
+        yield f"event {number} is malformed (DELETE FROM events WHERE number = {number} drops it)"
     # A number that a stream has, or will be given, is nobody else's: to discard the one would be to forget the other.
     bad = db.execute(
         f"SELECT id FROM aside WHERE NOT (typeof(rows) = 'blob' AND length(rows) % {ROW.itemsize} = 0 "
@@ -122,7 +122,7 @@ def _contradictions(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[s
         "streams) OR id > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'streams'), 0) LIMIT 3"
     )
     for (stream,) in bad:
-        yield f"stream {stream} was set aside in a way we do not (DELETE FROM aside WHERE id = {stream} drops it)"
+        yield f"stream {stream} was not set aside by a fleet (DELETE FROM aside WHERE id = {stream} drops it)"
 
 
 def odd_in_log(
@@ -147,10 +147,10 @@ def odd_in_log(
 def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     """Streams of which a column is not what a fleet writes, and why."""
     cases = (
-        ("id < 1", "its number is none of a stream"),
-        ("typeof(seen) != 'integer' OR seen < 0", "seen is no number of a batch"),
+        ("id < 1", "its number is below 1"),
+        ("typeof(seen) != 'integer' OR seen < 0", "seen is not the number of a batch"),
         ("seen > ?1", "it has seen batches that the log never had"),
-        (f"typeof(count) != 'integer' OR count NOT BETWEEN 0 AND {MOST}", "count is no number of rows"),
+        (f"typeof(count) != 'integer' OR count NOT BETWEEN 0 AND {MOST}", "count is not a number of rows"),
         (
             "(state IS NULL) != (last IS NULL) OR (state IS NULL) != (count = 0) OR (state IS NULL) != (seen = 0)",
             "some of its parts are missing",

@@ -47,7 +47,7 @@ class Fleet:
     """Many streams by key: values go in, predictions, alarms and forecasts come out.
 
     path: the file that keeps everything (SQLite), None for none. What `observe` has answered survives `kill -9` and
-    power failure, and is never taken in twice.
+    power failure, and is never counted twice.
     dt: the step in seconds of all streams; None finds each stream's own from its timestamps, or takes the file's.
     level: the intervals hold the next value with this probability; 0.9, or what the file was made with.
     memory: bytes of streams held in memory; those unused for longest are put aside in the file and come back when
@@ -56,9 +56,9 @@ class Fleet:
     create: whether a file that is not there is made.
     log: how many rows the file's log keeps, and how often streams are saved (`prophecy.fleet.streams.Log`).
 
-    Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
-    answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there.
-    One that came before, with the same value at the same time, is dropped and counts for nothing (docs/scale.md). Keys
+    Times of one key should rise. A value that is not after the newest of its key is late: it is left out, and its
+    answer says so; four late ones in a row mean that the clock was set back, and the stream continues from there.
+    One that came before, with the same value at the same time, is dropped without effect (docs/scale.md). Keys
     are taken or left as they come. All methods may be called from any thread, but not from a process forked meanwhile.
 
     >>> fleet = Fleet()

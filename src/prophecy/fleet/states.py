@@ -69,7 +69,7 @@ def unpack(data: bytes) -> State:
         raise ValueError("the state of a stream is not as long as its head states")
     if grown:
         if not are_rows(found["recent"], least=0):
-            raise ValueError("the state of a stream has rows that no fleet takes in")
+            raise ValueError("the state of a stream has rows that a fleet would refuse")
         if not (np.abs(found["ring"]) <= LARGEST).all():
             raise ValueError(f"ring must hold values of at most {LARGEST:g} in size")
     elif not (is_value(found["value"]).all() and (np.abs(found["time"]) <= LARGEST_TIME).all()):

@@ -84,7 +84,7 @@ class Store:
             raise _unopened(self.name, error.strerror) from error
         if os.path.lexists(f"{self.path}-journal"):
             # SQLite would follow it, and delete the file that it may name.
-            raise ValueError(f"{self.name} has a -journal beside it, which we never leave; move it away first")
+            raise ValueError(f"{self.name} has a -journal beside it, which a fleet never leaves; move it away first")
         if found is not None and not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
             raise ValueError(f"{self.name} is {kind}; name a file")
@@ -147,7 +147,7 @@ class Store:
             raise ValueError(f"{self.name} was written in format {version}, this version reads {FORMAT}; {way_out}")
         odd = check.odd_schema(found)
         if odd:
-            raise ValueError(f"{self.name} is damaged or was changed by somebody else: {', '.join(odd)} is not as made")
+            raise ValueError(f"{self.name} is damaged or was changed by somebody else (schema: {', '.join(odd)})")
 
     def close(self) -> None:
         self._db.close()
@@ -262,7 +262,7 @@ class Store:
             if type(data) is not bytes or type(note) is not bytes or zlib.crc32(note, zlib.crc32(data)) != crc:
                 fault = "does not have its checksum"
             elif len(data) % ROW.itemsize or not are_rows(np.frombuffer(data, ROW)):
-                fault = "has rows that no fleet takes in"
+                fault = "has rows that a fleet would refuse"
             if fault:
                 raise ValueError(f"{self.name} is damaged: batch {batch} of its log {fault}; {check.WAY_OUT}")
             yield batch, np.frombuffer(data, ROW), note

@@ -46,16 +46,14 @@ def read(context: ArrayLike, settings: Settings = DEFAULT, beside: Array | None 
     notes = []
     if partners.shape[1]:
         notes.append(
-            f"{_count(partners.shape[1], 'sinusoid')} among the variables: a quarter-period partner joined each."
+            f"{_count(partners.shape[1], 'sinusoid')} among the variables: each got a copy a quarter period later."
         )
     notes += remarks
     lacking = int(missing.sum() - aside.sum())
     if lacking:
         bridged = bool((~known[rows.index]).any())
-        use = (
-            "hardly any two neighbours were complete, so the bridges were used" if bridged else "none was learned from"
-        )
-        notes.append(f"{_count(lacking, 'missing value')} bridged by straight lines; {use}.")
+        use = "used for fitting, since hardly any two neighbours are complete" if bridged else "not used for fitting"
+        notes.append(f"{_count(lacking, 'missing value')} interpolated by straight lines; {use}.")
     if known.sum() < _checks.SHORTEST:
         notes.append(f"Complete samples: {int(known.sum())}. The intervals say little.")
     if not varying.all():
@@ -74,7 +72,8 @@ def _set_aside(raw: Array, aside: Mask) -> list[str]:
     often = Counter(float(value) for _, value in found)
     marks = {value: times for value, times in often.items() if times >= _MARK}
     notes = [
-        f"{value:.6g} looks like a mark for missing and was taken as one, {n} times." for value, n in marks.items()
+        f"{value:.6g} looks like a mark for missing and was treated as missing, {n} times."
+        for value, n in marks.items()
     ]
     named = [
         f"{value:.6g} at position {place}" + (f" of variable {variable}" if several else "")

@@ -35,11 +35,11 @@ def mixture_notes(
         said = _season(column, used), _direction(column, used, grids[number]), _shares(mixture)
         notes += [about + note for note in said]
     if len(pairs) > _NAMED:
-        notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
+        notes.append(f"{len(pairs) - _NAMED} further variables were forecast in the same way.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
     if any(mixture.rare(settings) for mixture in mixtures):
-        notes.append("Many values are the same: quantiles are those of the values seen, around the expected rate.")
+        notes.append("Many values are the same: quantiles come from how often and how far the others differ.")
     single = sum(len(mixture.shares()) for mixture in mixtures) == len(mixtures)
     return (first if single else f"mixture led by {first}"), tuple(notes)
 
@@ -85,4 +85,4 @@ def _shares(mixture: Mixture) -> str:
     if rest >= 0.005:
         others = len(shares) - _NAMED
         named.append(f"{others} {'other' if others == 1 else 'others'} {rest:.0%}")
-    return f"What it is made of: {joined(named)}."
+    return f"Weights: {joined(named)}."

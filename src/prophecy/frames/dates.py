@@ -216,7 +216,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
     one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     raise ValueError(
         f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
-        f"tell; say which with {way_out(patterns[0])}"
+        f"decide it; say which with {way_out(patterns[0])}"
     )
 
 

@@ -82,7 +82,7 @@ def _kind(path: str, data: bytes) -> str:
         raise ValueError(f"{path} is an old Excel file (.xls); save it as .xlsx or CSV")
     if ending in ENDINGS:
         called = KINDS[ENDINGS[ending]][1]
-        raise ValueError(f"{path} is not {called}: it begins with {data[:8]!r}; name it for what it is")
+        raise ValueError(f"{path} is not {called}: it begins with {data[:8]!r}; give it the right extension")
     return {b"{": "jsonl", b"[": "json"}.get(_refuse_markup(path, data)[:1], "csv")
 
 

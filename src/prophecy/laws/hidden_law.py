@@ -61,7 +61,7 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, settings:
         search.states[:, : search.seen] = search.visible
         search.polish(how)
     degree = int(powers(search.field.terms).sum(axis=1).max())
-    passes = f" obey a field of degree {degree} that passes through the context up to {search.misfit:.1g}"
+    passes = f"a field of degree {degree} that passes through the context up to {search.misfit:.1g}"
     # The misfit is taken as the error of every step and of every sample.
     known = search.known(1.0)
     if known is None:
@@ -82,17 +82,17 @@ def through_noise(context: Context, visible: Array, steps: int, noise: float, se
         values = np.column_stack([track.visible, track.hidden])
         seen = np.broadcast_to(np.where(np.arange(values.shape[1]) < track.seen, 1.0, HELD), values.shape)
         model = finished(known, values, track.visible, seen, np.zeros(values.shape[1]), values, settings.laws)
-        obey = f" obey a field of degree 2, up to noise of {track.noise:.2g}"
-        decided = _followed(context, track, model, steps, obey) if model.conclusive else None
+        obeyed = f"a field of degree 2, up to noise of {track.noise:.2g}"
+        decided = _followed(context, track, model, steps, obeyed) if model.conclusive else None
         if decided is not None:
             return decided
     return None
 
 
 def _followed(
-    context: Context, search: Search, model: FittedFlow, steps: int, obey: str, wider: float = 1.0
+    context: Context, search: Search, model: FittedFlow, steps: int, obeyed: str, wider: float = 1.0
 ) -> Decided | None:
-    """The forecast, unless its path leaves for good. obey: what is said of the field."""
+    """The forecast, unless its path leaves for good. obeyed: what is said of the field."""
     count = model.field.terms.variables - search.seen
     units = Units(np.append(context.units.centre, np.zeros(count)), np.append(context.units.scale, np.ones(count)))
     known = np.ones(len(model.end), dtype=np.bool_)
@@ -102,11 +102,11 @@ def _followed(
         return None
     if not decided.foretold:  # many fields with hidden variables pass through noise
         return None
-    who = "The variable" if search.seen == 1 else f"The {search.seen} variables"
-    method = f"field with {count} hidden variable{'s'[: count - 1]}"
-    note = f"{who} and {count} hidden{obey} standard deviations."
+    who, obey = ("The variable", "obeys") if search.seen == 1 else (f"The {search.seen} variables", "obey")
+    hidden, way = f"{count} hidden variable{'s'[: count - 1]}", " by assimilation" if search.noise else ""
+    note = f"{who}, together with {hidden}, {obey} {obeyed} standard deviations."
     path, draws = decided.path[:, : search.seen], decided.draws[:, :, : search.seen]
-    return Decided(path, draws, None, method + (" by assimilation" if search.noise else ""), (note,), None)
+    return Decided(path, draws, None, f"field with {hidden}{way}", (note,), None)
 
 
 def thinning(visible: Array, settings: Settings) -> int:

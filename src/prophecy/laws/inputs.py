@@ -30,7 +30,7 @@ from prophecy.laws.trajectory import Decided, FittedFlow
 from prophecy.laws.weak_form import WeakForm, roughness, smoothed
 
 _TUNED = 3  # times that the frequency is tuned at most
-_DRIFT = "Parameters of the field drift with time t, which is 0 at the first row; the forecast lets them go on."
+_DRIFT = "Parameters of the field drift with time t, which is 0 at the first row; the forecast continues the drift."
 
 
 def _joined(context: Context, columns: Array, centre: Any, scale: Any) -> Context:
@@ -157,7 +157,7 @@ def driven(context: Context, steps: int, settings: Settings) -> Decided | None:
     elif model is not None and model.conclusive:
         ready, frequency, model = _tuned(context, ready, frequency, model)
     period = 2 * np.pi / frequency * context.stride
-    note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
+    note = f"A hidden forcing has a period of {period:.6g} samples."
     return _followed(ready, model, 2, steps, "field with hidden forcing", note, drive=(frequency, error))
 
 

@@ -28,7 +28,7 @@ from prophecy.laws.settings import BEYOND, LAWS, LawSettings
 from prophecy.laws.to_equations import FoundSystem
 from prophecy.laws.weak_form import LEAST_NOISE, Budget, WeakForm, roughness, smoothed
 
-_CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
+_CHOSEN = "Along the context some terms are combinations of others; the shortest equations that hold were chosen."
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int, wider: float 
         system = FoundSystem(model, context.units, context.stride, columns)
         notes = (f"One trajectory of a {note} whole context, {left}.", *([_CHOSEN] if model.found.chosen else []))
     else:
-        notes = (f"A {note} context {left}, but {why} is not announced as the law.",)
+        notes = (f"A {note} context {left}. It is not announced as the law: {why}.",)
     return Decided(path, draws, model, "field by assimilation", notes, system, not test.astray)
 
 
@@ -215,14 +215,14 @@ def _doubt(model: FittedFlow, test: HeldOut, seen: int) -> str | None:
     """Why a field that explains the context is not announced as its law; None where it is."""
     laws, variables = model.laws, len(model.offset)
     if not model.conclusive:
-        return "has errors of its own beside the noise: it"
+        return "it has errors of its own besides the noise"
     if test.astray:
-        return f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
+        return f"fitted without the last {test.rows} rows, it does not predict them, so its interval is wider"
     # Through noise, too, every variable may act on each.
     if model.field.count > (laws.announced if model.exact else max(laws.short, variables)) * variables:
-        return "they are too many for a law: it may imitate another, and"
+        return "so many parameters may also imitate another law"
     if (open_ := model.doubt(seen)) > laws.doubt:
-        return f"leaves its rates open by {open_:.0%}: it"
+        return f"its coefficients are undetermined by {open_:.0%}"
     return None
 
 

@@ -68,7 +68,7 @@ class Rates:
             del self._buckets[next(iter(self._buckets))]
         if left < 0.0:
             error = f"more than {rate:g} {what} a second from this address"
-            raise Problem(429, error, "wait, then go on more slowly", retry_after=-left / rate)
+            raise Problem(429, error, "wait, then send more slowly", retry_after=-left / rate)
 
 
 class Strangers:

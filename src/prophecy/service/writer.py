@@ -200,7 +200,7 @@ def translated(error: Exception, waiting: Waiting) -> Exception:
     row, field = getattr(error, "row", None), getattr(error, "field", None)
     if isinstance(error, ValueError) and row is not None:
         line = batch.lines[done + row] if batch.lines else done + row + 1
-        way_out = kept if done else "none of the batch was taken: mend the row and send it again"
+        way_out = kept if done else "none of the batch was taken: correct the row and send it again"
         return Problem(400, f"row {line}: {str(error).partition(': ')[2]}", way_out, line, field)
     if isinstance(error, Problem) and done:
         return dataclasses.replace(error, way_out=kept)

@@ -113,8 +113,8 @@ class Channels:
             self._warned = True
             warnings.warn(
                 f"{self._late} of {self.count + self._late} moments came with a time that is not after the newest one, "
-                "and were not taken in; sort them by time (newest last), or leave `time` out if values are evenly "
-                "spaced and their times say nothing",
+                "and were left out; sort them by time (newest last), or leave `time` out if values are evenly "
+                "spaced and their times carry no information",
                 UserWarning,
                 stacklevel=3,
             )

@@ -36,7 +36,7 @@ class Prophecy:
     channels: None for a stream of numbers, or how many numbers arrive at each moment; each is predicted on its own.
     dt: the regular step between values in seconds or as a timedelta, the unit of `derivative`; by default the first
         interval between timestamps, or 1 where there are none.
-    gaps: what a NaN (or None) does. "predict" goes on with the prediction, widening the interval for as long as the gap
+    gaps: what a NaN (or None) does. "predict" continues with the prediction, widening the interval while the gap
         lasts; "hold" repeats the last value; "raise" refuses it and changes nothing.
     context: how many past values `forecast` uses, at most the 4352 that every stream keeps.
     settings: other constants than the usual ones, for experiments.
@@ -121,7 +121,7 @@ class Prophecy:
             return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), self._times(time, 1))
         point, lower, upper = (self._as_asked(part) for part in (mean, mean - half, mean + half))
-        return Forecast(point, lower, upper, level, METHOD)
+        return Forecast(point, lower, upper, level, METHOD, channels=self._channels is not None)
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
@@ -179,7 +179,7 @@ class Prophecy:
         with interval, score and alarm. With times, each value is predicted for its own.
 
         u may be a pandas, Polars or Arrow series or frame, with times in its index or in the column `time`. Its rows
-        are then taken in the order of time, and missing grid times are gaps, which have rows in the track.
+        are then sorted by time, and missing grid times are gaps, which have rows in the track.
         """
         source = read(u, time) if is_frame(u) else None
         if source is not None:
@@ -263,7 +263,7 @@ class Prophecy:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Prophecy:
-        """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
+        """A model that continues where the saved one stopped. Every number of the file is checked before it is used."""
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
             series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])

@@ -185,7 +185,7 @@ class Settings(Group):
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few. Half, twice:
     +1.0, -0.7 %."""
     alternating: tuple[Share, ...] = (0.9, 0.98)
-    """Poles -ρ of the two filters that hold what alternates from sample to sample: 16 lags leave 5 %."""
+    """Poles -ρ of the two filters that follow what alternates from sample to sample: 16 lags leave 5 %."""
 
     # Readouts solved in context.
     solved_memory: tuple[Share, ...] = (0.999, 0.9995, 0.999, 0.998, 0.999, 0.998, 0.995)

@@ -17,7 +17,7 @@ class Track(NamedTuple):
 
     point, lower, upper: forecast and interval of each value, made before it came (NaN before the first); score: how
     surprising it was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see
-    `Prophecy.alarm`). A value that came later than its successors (by its timestamp) is not taken in, and all of these
+    `Prophecy.alarm`). A value that came later than its successors (by its timestamp) is left out, and all of these
     are NaN.
     """
 
@@ -69,7 +69,7 @@ class Followed(Track):
         steps = np.abs(np.diff(values, axis=0))
         return (
             f"{len(values):,} values, each predicted from those before it. The mean absolute error is "
-            f"{off[known].mean():.4g}; copying the last value would have erred by {np.nanmean(steps):.4g}. "
+            f"{off[known].mean():.4g}; copying the last value would have had an error of {np.nanmean(steps):.4g}. "
             f"{inside[known].mean():.0%} lie inside the interval, which should hold {self.level:.0%}. "
             f"The highest score is {np.nanmax(self.score):.3g}, the highest alarm {np.nanmax(self.alarm):.6g}."
         )

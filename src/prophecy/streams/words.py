@@ -24,10 +24,12 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     errors = np.sqrt(np.append(record["error_scale"], record["scale"]))
     errors[errors <= rounding] = 0.0
     words = [f"off by {error:.3g}" if error > 1e-99 else "exact, to rounding" for error in errors]
-    as_much = f", {errors[1] / errors[0]:.3g} times as much" if errors[:2].all() else ""
+    still = errors[0] > 1e-99 and record["same"] >= stream.settings.stuck  # members alone learn errors meanwhile
+    recent, now = ("Before it stood still, predictions were", " now") if still else ("Recent predictions are", "")
+    as_much = f", {errors[1] / errors[0]:.3g} times as much" if errors[:2].all() and not still else ""
     lines = [
-        f"{stream.count} values seen. Recent predictions are {words[0]} (root mean square); copying the last value "
-        f"would be {words[1]}{as_much}.",
+        f"{stream.count} values seen. {recent} {words[0]} (root mean square); copying the last value"
+        f"{now} would be {words[1]}{as_much}.",
         f"It mixes {np.count_nonzero(shares)} members, each weighted by how well it has predicted lately. Those that "
         "count most:",
     ]
@@ -37,13 +39,13 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     moved = float(record["change"]) / full if full else 1.0
     if moved <= DOUBTED:
         came = min(max(float(record["shrink_sums"][0] / record["shrink_sums"][1]), 0.0), 1.0)
-        lines.append(f"Of the changes its members forecast {came:.0%} came lately, so only {moved:.0%} is predicted.")
+        lines.append(f"The change its members forecast is cut to {moved:.0%}: {came:.0%} of such changes came true.")
     lines += _about_seasons(stream, record, shares[BANK:])
     lines += _about_time(stream)
     lines += _about_sensor(record, stream.settings)
     if missing := record["gap"] - record["doubts"]:
         filling = "its own predictions" if gaps == "predict" else "the last value"
-        lines.append(f"{missing} values are missing; the memory goes on with {filling}.")
+        lines.append(f"Missing values: {missing}; the memory continues with {filling}.")
     return "\n".join(lines)
 
 
@@ -52,12 +54,12 @@ def _about_seasons(stream: Channels, record: Any, shares: Any) -> list[str]:
     if not periods:
         return []
     named = [f"{period:.6g} samples{_span(period * stream.dt) if stream.stamped else ''}" for period in periods]
-    strengths = ", ".join(f"{strength:.2f}" for strength in record["season_strength"][: len(periods)])
-    which = "A season of" if len(named) == 1 else "Seasons of"
+    strengths = " and ".join(f"{strength:.0%}" for strength in record["season_strength"][: len(periods)])
+    which, explain = ("A season of", "explains") if len(named) == 1 else ("Seasons of", "explain")
     use = f"Seasonal members count for {shares.sum():.0%} of the forecast."
     if not record["season_on"]:
-        use = "Using it does not help at present, so it is left out."
-    return [f"{which} {' and '.join(named)} was seen (share of the power {strengths}). {use}"]
+        use = "Seasonal members do not help at present, so they are left out."
+    return [f"{which} {' and '.join(named)} {explain} {strengths} of the power. {use}"]
 
 
 def _span(seconds: float) -> str:
@@ -82,8 +84,8 @@ def _about_time(stream: Channels) -> list[str]:
         return [f"Times lie on a grid of {step}."]
     came, told = stream.samples["beside"][0]
     true = came > 0.5 * told
-    how = "values are corrected for having been taken at these very times" if true else "that is taken for noise"
-    return [f"Times lie on a grid of {step}. They jitter, and {how}."]
+    how = "and values are corrected to the grid" if true else "which is treated as noise of the timestamps"
+    return [f"Times lie on a grid of {step}. They jitter, {how}."]
 
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:
@@ -93,8 +95,7 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
     if repeat and tick[1] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {tick[1]:.6g}; no interval is narrower than one.")
     if record["same"] >= settings.stuck:
-        still = f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck."
-        lines.append(f"{still} Intervals stay as they were.")
+        lines.append(f"The last {record['same'] + 1} values are the same: constant or stuck. Intervals stay unchanged.")
     size, total = int(record["alarm_size"][VALUE]), float(record["alarm_seen"])
     for place, word in ((size - 1, "largest"), (0, "smallest")) if size > 4 else ():
         share, value = record["alarm_weight"][VALUE][place] / total, record["alarm_middle"][VALUE][place]
