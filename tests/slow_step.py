@@ -36,7 +36,7 @@ then taken in like any other with du = 0; nothing is learned from it.
 2. *Calibration,* unless same ≥ 16. If n = 0, error_scale = max(e², 1e-200). If e² or error_scale exceeds 1e-200, each
    quantile q of level l is multiplied by exp(η l) where e² > q² error_scale and by exp(η (l - 1)) where not, η = 2
    `first_rate`/((n + 1)(1 - l)) between `rate` and `first_rate` (`rate` where half of all differences, with this one,
-   were 0), and limited to 0.01 … 100; before that, where e passes the quantile Q of level
+   were 0), and limited to 0.01 … 1e6; before that, where e passes the quantile Q of level
    0.98, tail ← tail + (min(log(|e|/(Q √error_scale)), 4) - tail) max(1/`tail_over`, 1/(`block` + 0.02 (n + 1))).
    Then error_scale ← max(error_scale + (e² - error_scale) ρ, 1e-200), ρ = max(1 - `discount`, 1/(n + 1 + `block`));
    error_peak ← max(error_peak, e²). When n + 1 is a multiple of `block`: error_scale ← min(error_scale, `ceiling` ·
@@ -148,11 +148,17 @@ class Fixed:
 
     def __init__(self):
         kinds = [(d + 1, d) for d in range(9)]
-        kinds += [(w, d) for w in (4, 6, 8, 12, 16, 24, 32) for d in (0, 1, 2, 3, 5, 7) if d + 1 < w]
+        kinds += [(w, d) for w in (4, 6, 8, 12, 16, 24, 32) for d in (1, 2, 3, 5, 7) if d + 1 < w]
         kinds.sort()
+        kinds += [(w, 0) for w in (4, 6, 8, 12, 16, 24, 32)]
         self.short = np.zeros((32, len(kinds)))
         for i, (window, degree) in enumerate(kinds):
-            self.short[:window, i] = least_noise(window, degree)
+            gain = 2.0 / (window + 1)  # exponential smoothing, as old in the mean as the last `window` samples
+            smoothed = [gain * (1.0 - gain) ** age for age in range(32)]
+            plain = degree > 0 or window == 1
+            self.short[: window if plain else 32, i] = (
+                least_noise(window, degree) if plain else np.array(smoothed) / sum(smoothed)
+            )
         self.window = [w for w, _ in kinds]
         self.degree = [d for _, d in kinds]
         self.A, self.steady, self.C = [], [], []
@@ -398,7 +404,7 @@ class Slow:
             young = 0.0 if resting else 2.0
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
-            self.quantile = np.clip(self.quantile, 0.01, 100.0)
+            self.quantile = np.clip(self.quantile, 0.01, 1e6)
 
     def shrink(self, u, du, rho, block):
         """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""

@@ -94,7 +94,7 @@ def test_rare_counts_are_forecast_by_their_rate_with_zeros_inside():
         assert (answer.upper > 0).all()
     assert np.mean(rates) == pytest.approx(0.75, abs=0.25)
     assert np.mean(held) > 0.85
-    assert "expected rate" in answer.explain()
+    assert "quantiles come from how often and how far the others differ" in answer.explain()
 
 
 def test_a_series_that_was_never_negative_stays_so_and_says_it():

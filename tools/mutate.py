@@ -70,7 +70,7 @@ def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]
     from cosmic_ray.plugins import get_operator, operator_names
 
     text = module.read_text()
-    meaning = ast.dump(ast.parse(text))
+    meaning = _meaning(text)
     annotated, annotations = _annotated(text), _annotations(text)
     nodes = [*ast_nodes(get_ast(text))]
     places = []
@@ -87,10 +87,18 @@ def mutants(module: Path, sample: int | None = None) -> tuple[list[Mutant], int]
     made = []
     for name, operator, occurrence, start in places[:: max(1, -(-len(places) // (sample or len(places))))]:
         changed = mutate_code(text, operator, occurrence)
-        if changed is not None and ast.dump(ast.parse(changed)) != meaning:  # 1e+30 for 1e30 is no change
+        if changed is not None and _meaning(changed) not in (None, meaning):  # 1e+30 for 1e30 is no change
             file = str(module.resolve().relative_to(ROOT))
             made.append(Mutant(file, name.removeprefix("core/"), start[0], changed))
     return made, len(places)
+
+
+def _meaning(text: str) -> str | None:
+    """What text says to Python; None for what it cannot read."""
+    try:
+        return ast.dump(ast.parse(text))
+    except SyntaxError:
+        return None
 
 
 def _annotated(text: str) -> set[int]:
