@@ -63,6 +63,9 @@ def test_the_ranked_probability_score_is_that_of_its_samples() -> None:
         quantiles = np.quantile(draws, shares)
         assert evaluation.crps(y, quantiles, shares) == pytest.approx(exact, rel=0.03)
     np.testing.assert_allclose(evaluation.pinball([3.0, 1.0], [1.0, 4.0], 0.8), [1.6, 0.6])
+    for q in (0.0, 1.0, 1.5):
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            evaluation.pinball([1.0], [1.0], q)
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.01, 1.0)), min_size=2, max_size=6))

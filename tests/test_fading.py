@@ -189,6 +189,10 @@ def test_mistakes_are_named() -> None:
         lagt(4, 1.0, 2.0)
     with pytest.raises(ValueError, match=r"alpha must lie in \[0, 1\), got -0\.5"):
         lagt(4, 1.0, 1.0, -0.5)
+    with pytest.raises(ValueError, match=r"alpha must lie in \[0, 1\), got 1"):
+        lagt(4, 1.0, 1.0, 1.0)
+    assert lagt(4, 1.0).name == "LagT"
+    assert lagt(4, 1.0, 0.5, 0.0).name == "LagT, tilt 0.5, alpha 0"
     with pytest.raises(ValueError, match="timescale must be positive"):
         legs_invariant(4, 0.0)
     with pytest.raises(ValueError, match="order must be odd"):

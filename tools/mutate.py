@@ -47,8 +47,8 @@ RELEASE = {
     "fading.py": ["tests/test_fading.py", "tests/test_bases.py"],
     "evaluation.py": ["tests/test_evaluation.py"],
     "_periods.py": ["tests/test_periods.py"],
-    "frames/grid.py": ["tests/test_tables_calendar.py", "tests/test_frames_even.py"],
-    "anomalies/events.py": ["tests/test_anomalies.py"],
+    "frames/grid.py": ["tests/test_tables_calendar.py", "tests/test_frames_even.py", "tests/test_tables_frames.py"],
+    "anomalies/events.py": ["tests/test_anomalies.py", "tests/test_streams_hostile.py", "tests/test_streams_wild.py"],
     "forecasting/scorer.py": ["tests/test_forecasting_parts.py", "tests/test_forecasting_ordinary.py"],
     "laws/equations.py": ["tests/test_laws_equations.py"],
 }
