@@ -53,7 +53,7 @@ def crashes() -> str:
         f"and {files['unchanged']} were unchanged.",
         f"Of {whole(sum(forged.values()))} forged states with right checksums {forged['refused']} were refused;",
         f"{whole(forged['ran'])} ran, each of their answers finite;",
-        f"{forged['refused a state of its own later']} ran and refused a state of their own later.",
+        f"{forged.get('refused a state of its own later', 'none')} ran and refused a state of their own later.",
     ]
     return fill(" ".join(sentences), 180)
 
@@ -82,6 +82,7 @@ def million() -> str:
         "Short series by `forecast_many` (12 to 36 values, 6 ahead):",
         f"{series['series_per_second_and_core']:.0f} a second and core,",
         f"so a million take {series['hours_for_a_million']:.1f} hours on two cores.",
+        f"Other work ran on the machine: its load average was {streams['load_average']:.0f}.",
     ]
     return fill(" ".join(sentences), 180)
 
