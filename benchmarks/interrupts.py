@@ -106,11 +106,15 @@ def attempt(target: Target, wait: float) -> Try | None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         _, errors = process.communicate()
-    with contextlib.suppress(ProcessLookupError):
-        while (seconds := time.monotonic() - began) < 60.0:
-            os.killpg(process.pid, 0)  # processes it may have left behind
-            time.sleep(0.01)
-    return Try(seconds, process.returncode, errors)
+    while running(process.pid) and time.monotonic() - began < 60.0:  # processes it may have left behind
+        time.sleep(0.01)
+    return Try(time.monotonic() - began, process.returncode, errors)
+
+
+def running(group: int) -> bool:
+    """Whether a process of the session still runs: one that has ended, and that nobody has collected yet, does not."""
+    states = subprocess.run(["ps", "-o", "state=", "-s", str(group)], capture_output=True, text=True).stdout
+    return not set(states.split()) <= {"Z"}
 
 
 def summary(target: Target, tries: list[Try | None]) -> Result:
