@@ -179,13 +179,11 @@ def measured(asked: Options) -> Result:
                 subprocess.run([*target.command, *target.resumed], check=True, capture_output=True)
                 subprocess.run(targets(other, python)[name].command, check=True, capture_output=True)
         same = content(one) == content(other)
-    about = {"busy_processes": asked.load, "load_average": os.getloadavg()[1]}
-    return {**about, "targets": found, "what_was_kept_and_gone_on_with_is_as_undisturbed": same}
+    return {"busy_processes": asked.load, "load_average": os.getloadavg()[1], "targets": found, "kept": same}
 
 
 def failed(found: Result) -> bool:
-    same = found["what_was_kept_and_gone_on_with_is_as_undisturbed"]
-    return not same or any(one["tracebacks"] or one["over_two_seconds"] for one in found["targets"].values())
+    return not found["kept"] or any(one["tracebacks"] or one["over_two_seconds"] for one in found["targets"].values())
 
 
 ONLY = option("--only", nargs="*", help="some targets")
