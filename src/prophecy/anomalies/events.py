@@ -162,7 +162,7 @@ def flagged(score: Array, alarm: Array, rate: float) -> Mask:
 def find_events(
     values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] | None = None
 ) -> list[Anomaly]:
-    """The events of one series: values (time,), what `Prophecy.follow` returned for them, and the seasons it found.
+    """The events of one series: values (time,), and what `Prophecy.follow` returned for them.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
     1 - rate is what `prophecy anomalies` takes. Seasons, in rows, are looked for before each event unless given.

@@ -14,7 +14,7 @@ from prophecy.forecasting.settings import Settings
 _WEEK = 7  # days
 # Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
 _CALENDAR = (4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 288, 365)
-_ROUNDS = 8  # of means and weights in turn
+_ROUNDS = 8  # of means and weights in turn, each from the other
 _PARTS = (1, 2, 3, 4)  # of a period: a multiple looks as alike as the period itself
 
 

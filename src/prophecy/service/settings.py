@@ -22,8 +22,8 @@ class Settings:
     page: int = 500  # series or events in an answer, 250 bytes each; two pages of events are kept for live readers
 
     # The database.
-    slice_rows: int = 4_096  # rows of a transaction, in which all requests that wait have a share: some 25 ms
-    slice_steps: int = 8_192  # steps of their streams, likewise: who waits for two of these waits for 50 ms
+    slice_rows: int = 4_096  # rows of a transaction, in which all requests that wait have a share
+    slice_steps: int = 8_192  # steps of their streams, likewise; the longest transaction took 41 ms
     keys: int = 100_000  # series in all: each is a record on disk for ever, and a typing error in a key makes a new one
     pending: int = 200_000  # values waiting; more are answered with 503 rather than held in memory
     threads: int = 2  # that read: one waits for the fleet's lock while the other parses a body
